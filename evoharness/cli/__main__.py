@@ -1,0 +1,5 @@
+"""`python -m evoharness.cli`."""
+
+from evoharness.cli import main
+
+main()

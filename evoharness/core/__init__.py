@@ -1,0 +1,1 @@
+"""What a turn does, as plain functions over plain data."""

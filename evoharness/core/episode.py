@@ -1,0 +1,458 @@
+"""One episode as functions over plain data: what a turn does is written here and only here.
+
+State is a dict of plain JSON. Each function takes it and returns an update: a dict with the keys
+that changed, where `turns` holds only the new turn. The graph's nodes and the batched rollout
+loop are thin callers of these functions:
+
+    begin -> [ look -> policy -> read -> track | commit | recall | note | act | reject ]* -> ended
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypedDict
+
+from evoharness.core import progress as plan
+from evoharness.core.actions import Experience, offered, refusal, render_recalled, tool_schemas
+from evoharness.core.environment import JSON, Adapter, Step, Task
+from evoharness.core.parsing import ACT, META_VERBS, MetaVerb, Reply, clean, parse_reply
+from evoharness.core.progress import Subgoal
+from evoharness.core.prompts import Message, messages, system_prompt, user_prompt
+from evoharness.core.settings import HarnessConfig
+
+Reason = Literal["success", "failure", "budget", "environment_error", "policy_error", "cancelled"]
+REJECT = "reject"
+_FAULT_WIDTH = 500
+
+
+class StoredReply(TypedDict):
+    """A reply as plain JSON; `call` is the first tool call, arguments as a JSON string."""
+
+    text: str
+    reasoning: str
+    call: dict[str, str] | None
+    usage: dict[str, int]
+
+
+class Turn(TypedDict):
+    """One finished turn, as traces and prompts read it."""
+
+    index: int
+    prompt: str
+    """The user message that was answered."""
+    reply: StoredReply
+    thought: str
+    verb: str
+    """A meta-verb, `act`, or "" when no action could be established."""
+    argument: str
+    codes: list[str]
+    kind: Literal["env", "meta", "invalid"]
+    """`invalid`: nothing was executed (malformed, unknown, or switched off)."""
+    valid: bool
+    """False for `invalid` turns, and when the environment or the meta-action refused."""
+    charged: bool
+    result: str
+    """The observation or answer that the action brought."""
+
+
+class Pending(TypedDict):
+    """A reply that was read and waits for its node."""
+
+    prompt: str
+    reply: StoredReply
+    thought: str
+    verb: str
+    argument: str
+    codes: list[str]
+    route: str
+
+
+class Outcome(TypedDict):
+    """How an episode ended."""
+
+    reason: Reason
+    success: bool
+    score: float
+    detail: str
+    """What broke, for the two error reasons; else empty."""
+
+
+class Episode(TypedDict):
+    """The state of an episode: Belief, Progress and what the turn functions need."""
+
+    task: JSON
+    first_observation: str
+    observation: str
+    admissible: list[str] | None
+    belief: JSON
+    progress: list[Subgoal]
+    hints: str
+    """What Experience answered to the objective, for the `always_on` panel; else empty."""
+    turns: list[Turn]
+    pending: Pending | None
+    spent: int
+    """Charged turns."""
+    free_used: int
+    trail: str
+    """Digest of the environment actions so far: which state a live environment is in."""
+    snapshot: JSON | None
+    score: float
+    outcome: Outcome | None
+
+
+Update = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a policy sees of an episode: nothing that the agent could not know."""
+
+    task: Task
+    turns: Sequence[Turn]
+    first_observation: str
+    observation: str
+    admissible: tuple[str, ...] | None
+    spent: int
+    verbs: tuple[MetaVerb, ...]
+    """The meta-verbs on offer."""
+    panels: tuple[tuple[str, str], ...]
+    """Titles and texts of the always-on panels."""
+    config: HarnessConfig
+    adapter: Adapter
+
+    @cached_property
+    def system(self) -> str:
+        """The system message."""
+        return system_prompt(self.adapter.words, self.config, self.verbs)
+
+    @cached_property
+    def prompt(self) -> str:
+        """The user message of this turn."""
+        return user_prompt(self)
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The whole prompt, as chat messages in the OpenAI form."""
+        return messages(self)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """Tool schemas in the OpenAI form; empty in the `tags` format."""
+        if self.config.reply_format == "tags":
+            return []
+        return tool_schemas(self.verbs, self.adapter.words)
+
+
+def begin(
+    task: Task, step: Step, adapter: Adapter, config: HarnessConfig, experience: Experience | None
+) -> Episode:
+    """Return the state after the environment's reset."""
+    step = _clean(step)
+    state = _blank(task)
+    if config.mode == "always_on" and config.experience:
+        state["hints"] = _recall(experience, task.objective, task, config)
+    state["first_observation"] = state["observation"] = step.observation
+    state["admissible"] = _listed(step)
+    state["belief"] = adapter.first_belief(task, step)
+    state["score"] = step.score
+    state["outcome"] = _outcome(step, 0, config)
+    return state
+
+
+def stillborn(task: Task, detail: str) -> Episode:
+    """Return the state of an episode whose environment could not be started."""
+    state = _blank(task)
+    return merge(state, ended(state, "environment_error", detail))
+
+
+def look(state: Episode, adapter: Adapter, config: HarnessConfig) -> View:
+    """Return what the policy sees now."""
+    admissible = state["admissible"]
+    return View(
+        task=Task.from_json(state["task"]),
+        turns=state["turns"],
+        first_observation=state["first_observation"],
+        observation=state["observation"],
+        admissible=None if admissible is None else tuple(admissible),
+        spent=state["spent"],
+        verbs=offered(config),
+        panels=_panels(state, adapter, config) if config.mode == "always_on" else (),
+        config=config,
+        adapter=adapter,
+    )
+
+
+def read(view: View, reply: Reply) -> Update:
+    """Read a reply into the pending action and its route."""
+    parsed = parse_reply(reply, view.adapter.verbs)
+    known = parsed.verb == ACT or parsed.verb in view.verbs
+    call = reply.tool_calls[0] if reply.tool_calls else None
+    stored = StoredReply(
+        text=clean(reply.text or ""),
+        reasoning=clean(reply.reasoning or ""),
+        call=call.to_json(f"call_{len(view.turns)}") if call else None,
+        usage=dict(reply.usage),
+    )
+    pending = Pending(
+        prompt=view.prompt,
+        reply=stored,
+        thought=parsed.thought,
+        verb=parsed.verb,
+        argument=parsed.argument,
+        codes=list(parsed.codes),
+        route=parsed.verb if known and parsed.usable else REJECT,
+    )
+    return {"pending": pending}
+
+
+def track(state: Episode, adapter: Adapter, config: HarnessConfig) -> Update:
+    """Answer from Belief."""
+    answer = adapter.answer_belief(state["belief"], _pending(state)["argument"])
+    return _turn(state, config, "meta", answer)
+
+
+def commit(state: Episode, config: HarnessConfig) -> Update:
+    """Write Progress."""
+    argument = _pending(state)["argument"]
+    subgoals, result, valid = plan.commit(state["progress"], argument, config.max_subgoals)
+    return {"progress": subgoals, **_turn(state, config, "meta", result, valid=valid)}
+
+
+def recall(state: Episode, config: HarnessConfig, experience: Experience | None) -> Update:
+    """Answer from Experience; an empty query stands for the objective.
+
+    A store that fails is told to the agent; a broken memory does not end its work.
+    """
+    task = Task.from_json(state["task"])
+    query = _pending(state)["argument"] or task.objective
+    try:
+        answer = _recall(experience, query, task, config)
+    except Exception as error:
+        return _turn(state, config, "meta", f"Experience cannot be read: {error}", valid=False)
+    return _turn(state, config, "meta", answer)
+
+
+def note(
+    state: Episode, config: HarnessConfig, experience: Experience | None, source: str
+) -> Update:
+    """Hand an insight to Experience as evidence.
+
+    Args:
+        state: the episode.
+        config: the settings.
+        experience: the store.
+        source: where the note comes from; with the turn it makes the entry's identity, so that
+            a turn that runs twice after a crash leaves one note.
+    """
+    insight = _pending(state)["argument"]
+    if not insight:
+        return _turn(state, config, "meta", "Nothing noted: the note was empty.", valid=False)
+    if experience is None:
+        return _turn(state, config, "meta", "Nothing noted: there is no store.", valid=False)
+    where = f"{source}#{len(state['turns'])}"
+    try:
+        experience.note(insight, source=where, task_type=state["task"]["type"])
+    except Exception as error:
+        return _turn(state, config, "meta", f"Nothing noted: {error}", valid=False)
+    return _turn(state, config, "meta", "Noted; it is reviewed after the episode.")
+
+
+def env_action(state: Episode, adapter: Adapter) -> str:
+    """Return the pending environment action in the domain's own spelling."""
+    return adapter.normalise(_pending(state)["argument"])
+
+
+def absorb(
+    state: Episode,
+    action: str,
+    step: Step,
+    adapter: Adapter,
+    config: HarnessConfig,
+    snapshot: JSON | None,
+) -> Update:
+    """Take in what the environment answered to `action`."""
+    step = _clean(step)
+    update = _turn(state, config, "env", step.observation, valid=step.valid, argument=action)
+    return {
+        **update,
+        "observation": step.observation,
+        "admissible": _listed(step),
+        "belief": adapter.update_belief(state["belief"], action, step),
+        "trail": follow(state["trail"], action),
+        "snapshot": snapshot,
+        "score": step.score,
+        "outcome": _outcome(step, update["spent"], config),
+    }
+
+
+def reject(state: Episode, config: HarnessConfig) -> Update:
+    """Charge a turn in which nothing could be executed, and say why."""
+    return _turn(state, config, "invalid", _problem(_pending(state), config), valid=False)
+
+
+def ended(state: Episode, reason: Reason, detail: str = "") -> Update:
+    """End the episode from outside: a fault, or a wish to stop."""
+    outcome = Outcome(
+        reason=reason, success=False, score=state["score"], detail=clean(detail)[:_FAULT_WIDTH]
+    )
+    return {"outcome": outcome, "pending": None}
+
+
+def follow(trail: str, action: str) -> str:
+    """Return the digest of a trail after one more environment action."""
+    return hashlib.sha256(f"{trail}\n{action}".encode()).hexdigest()[:16]
+
+
+def env_actions(state: Episode) -> list[str]:
+    """Return the environment actions so far, in order."""
+    return [turn["argument"] for turn in state["turns"] if turn["kind"] == "env"]
+
+
+def merge_turns(turns: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
+    """Append turns, each index once: a turn that is written again is the same turn."""
+    merged = list(turns)
+    for turn in new:
+        if turn["index"] == len(merged):
+            merged.append(turn)
+        elif turn["index"] < len(merged):
+            merged[turn["index"]] = turn
+    return merged
+
+
+def merge(state: Episode, update: Update) -> Episode:
+    """Return the state with an update applied; the loop's counterpart of the graph's channels."""
+    merged: Any = {**state, **update}
+    if "turns" in update:
+        merged["turns"] = merge_turns(state["turns"], update["turns"])
+    return merged
+
+
+def _blank(task: Task) -> Episode:
+    return Episode(
+        task=task.to_json(),
+        first_observation="",
+        observation="",
+        admissible=None,
+        belief={},
+        progress=[],
+        hints="",
+        turns=[],
+        pending=None,
+        spent=0,
+        free_used=0,
+        trail="",
+        snapshot=None,
+        score=0.0,
+        outcome=None,
+    )
+
+
+def _turn(
+    state: Episode,
+    config: HarnessConfig,
+    kind: Literal["env", "meta", "invalid"],
+    result: str,
+    *,
+    valid: bool = True,
+    argument: str | None = None,
+) -> Update:
+    """Close the pending turn: record it, charge it, and end the episode when the budget is out."""
+    pending = _pending(state)
+    free = kind == "meta" and state["free_used"] < config.free_meta
+    spent = state["spent"] + (not free)
+    turn = Turn(
+        index=len(state["turns"]),
+        prompt=pending["prompt"],
+        reply=pending["reply"],
+        thought=pending["thought"],
+        verb=pending["verb"],
+        argument=pending["argument"] if argument is None else argument,
+        codes=pending["codes"],
+        kind=kind,
+        valid=valid,
+        charged=not free,
+        result=clean(result),
+    )
+    outcome = None
+    if spent >= config.max_steps:
+        outcome = Outcome(reason="budget", success=False, score=state["score"], detail="")
+    return {
+        "turns": [turn],
+        "pending": None,
+        "spent": spent,
+        "free_used": state["free_used"] + free,
+        "outcome": outcome,
+    }
+
+
+def _outcome(step: Step, spent: int, config: HarnessConfig) -> Outcome | None:
+    if step.done:
+        reason: Reason = "success" if step.success else "failure"
+        return Outcome(reason=reason, success=step.success, score=step.score, detail="")
+    if spent >= config.max_steps:
+        return Outcome(reason="budget", success=False, score=step.score, detail="")
+    return None
+
+
+def _problem(pending: Pending, config: HarnessConfig) -> str:
+    if pending["verb"] in META_VERBS:
+        return refusal(pending["verb"], config)
+    how = "one <action>…</action>" if config.reply_format == "tags" else "one tool call"
+    codes = pending["codes"]
+    if "unknown_verb" in codes:
+        first = pending["argument"].split()[0] if pending["argument"].split() else ""
+        return f"Nothing was done: there is no action {first!r}."
+    if "unclosed" in codes:
+        return f"Nothing was done: the reply broke off before {how} was complete."
+    if "empty" in codes:
+        return f"Nothing was done: the action was empty. Answer with {how}."
+    return f"Nothing was done: no action was found. Answer with {how}."
+
+
+def _panels(state: Episode, adapter: Adapter, config: HarnessConfig) -> tuple[tuple[str, str], ...]:
+    panels: list[tuple[str, str]] = []
+    if config.belief:
+        panels.append(("Belief", adapter.answer_belief(state["belief"], "")))
+    if config.progress:
+        subgoals = adapter.progress(Task.from_json(state["task"]), state["belief"])
+        panels.append(("Progress", plan.render(list(subgoals))))
+    if config.experience and state["hints"]:
+        panels.append(("Experience", state["hints"]))
+    return tuple(panels)
+
+
+def _recall(experience: Experience | None, query: str, task: Task, config: HarnessConfig) -> str:
+    if experience is None:
+        return render_recalled([])
+    found = experience.recall(query, task_type=task.type, limit=config.recall_limit)
+    return render_recalled(found)
+
+
+def _pending(state: Episode) -> Pending:
+    pending = state["pending"]
+    if pending is None:
+        raise ValueError("no action is pending: call `read` with the policy's reply first")
+    return pending
+
+
+def _listed(step: Step) -> list[str] | None:
+    return None if step.admissible is None else list(step.admissible)
+
+
+def _clean(step: Step) -> Step:
+    """Return the step with text that every store can hold; environments read files of users."""
+    observation = clean(step.observation)
+    if observation == step.observation:
+        return step
+    return Step(
+        observation=observation,
+        admissible=step.admissible,
+        done=step.done,
+        success=step.success,
+        score=step.score,
+        valid=step.valid,
+        events=step.events,
+    )

@@ -1,0 +1,62 @@
+"""Evaluations side by side, with paired tests over the tasks that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evoharness.evaluation.records import Manifest, Record, load_records
+from evoharness.evaluation.statistics import mcnemar_exact, paired_bootstrap
+from evoharness.evaluation.summary import summarise
+
+
+def compare(folders: Sequence[Path]) -> dict[str, Any]:
+    """Compare evaluations with the first of them.
+
+    Returns:
+        `runs`: a summary each; `pairs`: for every later folder the shared tasks, how many only
+        one of both won, McNemar's exact p-value, and the difference in success rate with its
+        95 % paired bootstrap interval.
+
+    Raises:
+        ValueError: a folder holds no evaluation, or there is none.
+    """
+    if not folders:
+        raise ValueError("name at least one folder of an evaluation")
+    loaded = [(folder, *load_records(folder)) for folder in folders]
+    return {
+        "runs": [_run(folder, manifest, records) for folder, manifest, records in loaded],
+        "pairs": [
+            _pair(loaded[0][0], loaded[0][2], folder, records) for folder, _, records in loaded[1:]
+        ],
+    }
+
+
+def _run(folder: Path, manifest: Manifest, records: dict[str, Record]) -> dict[str, Any]:
+    return {
+        "folder": str(folder),
+        "planned": manifest.tasks,
+        **summarise(manifest, list(records.values())),
+    }
+
+
+def _pair(
+    first: Path, base: dict[str, Record], second: Path, other: dict[str, Record]
+) -> dict[str, Any]:
+    shared = sorted(base.keys() & other.keys())
+    outcomes = [(base[task].measures.success, other[task].measures.success) for task in shared]
+    only_first = sum(a and not b for a, b in outcomes)
+    only_second = sum(b and not a for a, b in outcomes)
+    differences = [float(b) - float(a) for a, b in outcomes]
+    low, high = paired_bootstrap(differences)
+    return {
+        "first": str(first),
+        "second": str(second),
+        "shared_tasks": len(shared),
+        "only_first_won": only_first,
+        "only_second_won": only_second,
+        "mcnemar_p": mcnemar_exact(only_first, only_second),
+        "difference": sum(differences) / len(shared) if shared else 0.0,
+        "bootstrap_95": [low, high],
+    }

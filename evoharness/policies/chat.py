@@ -1,0 +1,126 @@
+"""Any LangChain chat model as a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from evoharness.core.episode import View
+from evoharness.core.parsing import Reply, ToolCall
+from evoharness.policies.base import Policy
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, BaseMessage
+    from langchain_core.runnables import Runnable
+
+
+class ChatPolicy(Policy):
+    """A LangChain chat model that reads the rendered prompt and answers in either format."""
+
+    def __init__(self, model: BaseChatModel, name: str = "") -> None:
+        self.model = model
+        self.name = name or _model_name(model)
+
+    @classmethod
+    def from_string(cls, model: str, *, base_url: str | None = None, **settings: Any) -> ChatPolicy:
+        """Make a policy from a LangChain model string such as `openai:gpt-4.1-mini`.
+
+        Args:
+            model: `provider:name`.
+            base_url: the address of an OpenAI-compatible server (vLLM, llama.cpp, …).
+            settings: passed to the chat model: `temperature`, `max_tokens`, `timeout`, …
+
+        Raises:
+            ImportError: the provider's package is not installed; says what to install.
+            ValueError: the string names no known provider, or its key is missing.
+        """
+        try:
+            from langchain.chat_models import init_chat_model
+        except ImportError as error:
+            raise ImportError(
+                'model strings need LangChain: pip install "evoharness[openai]"'
+            ) from error
+        if base_url is not None:
+            settings["base_url"] = base_url
+            # A server of one's own asks for no key, but the client insists on having one.
+            if model.startswith("openai:"):
+                settings.setdefault("api_key", _openai_key())
+        try:
+            made = cast(Any, init_chat_model)(model, **settings)
+        except ImportError:
+            raise
+        except Exception as error:
+            raise ValueError(f"no chat model can be made from {model!r}: {error}") from error
+        return cls(made, model)
+
+    def decide(self, view: View) -> Reply:
+        """Ask the model."""
+        return as_reply(self._bound(view).invoke(_langchain_messages(view)))
+
+    async def adecide(self, view: View) -> Reply:
+        """Ask the model without blocking the event loop."""
+        return as_reply(await self._bound(view).ainvoke(_langchain_messages(view)))
+
+    def decide_batch(self, views: Sequence[View]) -> list[Reply | Exception]:
+        """Ask about several views at once, as the model's own batching does."""
+        if not views:
+            return []
+        answers = self._bound(views[0]).batch(
+            [_langchain_messages(view) for view in views], return_exceptions=True
+        )
+        return [item if isinstance(item, Exception) else as_reply(item) for item in answers]
+
+    def _bound(self, view: View) -> Runnable[Any, AIMessage]:
+        return self.model.bind_tools(view.tools) if view.tools else self.model
+
+
+def as_reply(message: AIMessage) -> Reply:
+    """Read a LangChain message: text, tool calls (broken ones too), reasoning, token counts."""
+    blocks = message.content if isinstance(message.content, list) else [message.content]
+    text: list[str] = []
+    reasoning: list[str] = []
+    for block in blocks:
+        if isinstance(block, str):
+            text.append(block)
+        elif block.get("type") == "text":
+            text.append(str(block.get("text") or ""))
+        elif block.get("type") in ("reasoning", "thinking"):
+            reasoning.append(str(block.get("reasoning") or block.get("thinking") or ""))
+    extra: dict[str, Any] = message.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
+    for key in ("reasoning_content", "reasoning"):
+        if isinstance(extra.get(key), str):
+            reasoning.append(extra[key])
+            break
+    calls = [ToolCall(c["name"], c["args"], c.get("id") or "") for c in message.tool_calls]
+    calls += [
+        ToolCall(c.get("name") or "", c.get("args") or "", c.get("id") or "")
+        for c in message.invalid_tool_calls
+    ]
+    usage = message.usage_metadata
+    counts = (
+        {"input_tokens": usage["input_tokens"], "output_tokens": usage["output_tokens"]}
+        if usage
+        else {}
+    )
+    return Reply("".join(text), tuple(calls), "\n".join(reasoning) or None, counts)
+
+
+def _langchain_messages(view: View) -> list[BaseMessage]:
+    from langchain_core.messages import convert_to_messages
+
+    return convert_to_messages(view.messages)
+
+
+def _model_name(model: BaseChatModel) -> str:
+    for attribute in ("model_name", "model"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str):
+            return value
+    return type(model).__name__
+
+
+def _openai_key() -> str:
+    import os
+
+    return os.environ.get("OPENAI_API_KEY") or "none"
