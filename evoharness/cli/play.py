@@ -159,8 +159,7 @@ def _play(
     measures = measure(state, config.max_steps)
     screen.print(show.outcome_line(state, measures.steps, config.max_steps))
     if as_json:
-        shown = config if experience is not None else config.without("experience")
-        trace = to_atif(state, adapter, shown, policy=policy.name)
+        trace = to_atif(state, adapter, config, policy=policy.name)
         facts = {"task": task.id, "outcome": state["outcome"], "measures": measures.model_dump()}
         typer.echo(json.dumps({**facts, "trace": trace}))
     return bool(state["outcome"]["success"])

@@ -54,7 +54,7 @@ def workspace(state: Episode, adapter: Adapter) -> RenderableType:
 def outcome_line(state: Mapping[str, Any], steps: int, max_steps: int) -> str:
     """Return how the episode ended, in one line."""
     outcome = state["outcome"]
-    word = "[bold green]solved[/bold green]" if outcome["success"] else "[bold red]not solved"
+    word = "[bold green]solved" if outcome["success"] else "[bold red]not solved"
     detail = f": {escape(outcome['detail'])}" if outcome["detail"] else ""
     return f"{word}[/] ({outcome['reason']}{detail}) in {steps} of {max_steps} steps"
 

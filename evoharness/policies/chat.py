@@ -51,7 +51,8 @@ class ChatPolicy(Policy):
         except ImportError:
             raise
         except Exception as error:
-            raise ValueError(f"no chat model can be made from {model!r}: {error}") from error
+            first = str(error).partition("\n")[0]
+            raise ValueError(f"no chat model can be made from {model!r}: {first}") from error
         return cls(made, model)
 
     def decide(self, view: View) -> Reply:
