@@ -1,9 +1,11 @@
 """The contract of adapters as a test class: subclass it and give it your adapter.
 
-class TestMyAdapter(EnvironmentContract):
-    @pytest.fixture(scope="class")
-    def adapter(self):
-        return MyAdapter()
+Example::
+
+    class TestMyAdapter(EnvironmentContract):
+        @classmethod
+        def make_adapter(cls):
+            return MyAdapter()
 """
 
 from __future__ import annotations
@@ -32,15 +34,24 @@ class EnvironmentContract:
     steps: int = 8
     """Steps that each check plays."""
 
-    @pytest.fixture(scope="class")
-    def adapter(self) -> Iterator[Adapter]:
-        """Give the adapter under test; override this."""
-        raise NotImplementedError("override the `adapter` fixture")
+    @classmethod
+    def make_adapter(cls) -> Adapter:
+        """Make the adapter under test; override this."""
+        raise NotImplementedError("override `make_adapter`")
 
     @pytest.fixture(scope="class")
-    def task(self, adapter: Adapter) -> Task:
-        """The split's first task."""
-        return adapter.tasks(self.split or adapter.splits[0])[0]
+    @classmethod
+    def adapter(cls) -> Iterator[Adapter]:
+        """Give the adapter, one for all tests of the class."""
+        adapter = cls.make_adapter()
+        yield adapter
+        adapter.close()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def task(cls, adapter: Adapter) -> Task:
+        """Give the split's first task."""
+        return adapter.tasks(cls.split or adapter.splits[0])[0]
 
     def test_tasks_are_stable_plain_data_with_distinct_ids(self, adapter: Adapter) -> None:
         split = self.split or adapter.splits[0]

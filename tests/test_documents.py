@@ -1,0 +1,80 @@
+"""What the documents show is run: the README's Python, and every cookbook."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from evoharness import create_harness
+from evoharness.testing import EnvironmentContract, ToyAdapter
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COOKBOOK = sorted((ROOT / "cookbook").glob("[0-9]*.py"))
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # type hints are looked up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readmes_first_example_solves_its_task(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(BLOCKS[0], {"__name__": "readme"})
+    assert capsys.readouterr().out.splitlines() == [
+        "open box 1 -> Box 1 holds the key. You take it.",
+        "open door -> The door swings open.",
+        "success",
+    ]
+
+
+class TestTheReadmesAdapter(EnvironmentContract):
+    @classmethod
+    def make_adapter(cls) -> Any:
+        room: dict[str, Any] = {"__name__": "readme"}
+        exec(BLOCKS[1], room)
+        return room["CounterAdapter"]()
+
+
+def test_the_readmes_picture_is_the_graph() -> None:
+    picture = re.search(r"```mermaid\n(.*?)```", README, re.DOTALL)
+    assert picture is not None
+    drawn: set[tuple[str, str]] = set()
+    for line in picture[1].splitlines():
+        if "->" in line:
+            names = re.sub(r"\(\[.*?\]\)", "", line.strip().rstrip(";"))
+            sources, targets = re.split(r"-\.->|-->", names)
+            drawn |= {
+                (a.strip(), b.strip()) for a in sources.split("&") for b in targets.split("&")
+            }
+    graph = create_harness(lambda view: "", ToyAdapter()).get_graph()
+    edges = {(edge.source, edge.target) for edge in graph.edges}
+    assert drawn | {("reset", "finish")} == edges
+
+
+def test_the_readme_has_exactly_two_set_up_commands() -> None:
+    start = README.split("## Start")[1].split("## ")[0]
+    assert re.findall(r"^make (\w+)", start, re.MULTILINE) == ["demo", "test"]
+
+
+@pytest.mark.parametrize("path", COOKBOOK, ids=lambda path: path.stem)
+def test_cookbooks_run(path: Path) -> None:
+    result = load(path).main()
+    assert "open" in result if isinstance(result, str) else result["success"]
+
+
+class TestTheCookbooksAdapter(EnvironmentContract):
+    @classmethod
+    def make_adapter(cls) -> Any:
+        return load(ROOT / "cookbook" / "02_adapter.py").CardsAdapter()
