@@ -155,7 +155,8 @@ def _play(
                         live.update(show.workspace(state, adapter))
                 elif happened["type"] == "turn":
                     screen.print(show.turn_lines(happened["turn"]))
-    screen.print(show.workspace(state, adapter))
+    if state["belief"]:
+        screen.print(show.workspace(state, adapter))
     measures = measure(state, config.max_steps)
     screen.print(show.outcome_line(state, measures.steps, config.max_steps))
     if as_json:

@@ -1,0 +1,138 @@
+"""The ALFWorld adapter: tasks, environments in worker processes, Belief, words, the expert."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from evoharness.core.environment import JSON, Adapter, Capabilities, Environment, Step, Task
+from evoharness.core.progress import Subgoal
+from evoharness.workers import WorkerPool
+from evoharness_alfworld import expert, games, houses, scene
+from evoharness_alfworld.engine import FACTORY
+from evoharness_alfworld.scene import Scene
+from evoharness_alfworld.wording import normalise
+from evoharness_alfworld.words import VERBS, WORDS, seed_experience
+
+if TYPE_CHECKING:
+    from evoharness.core.episode import View
+
+
+class AlfworldAdapter(Adapter):
+    """Household tasks in text: the official ALFWorld games, and a demo split that ships.
+
+    TextWorld is not thread-safe, so each environment runs in a worker process of its own; the
+    workers start with the first environment.
+    """
+
+    name = "alfworld"
+    words = WORDS
+    verbs = VERBS
+    splits = ("demo", "train", "valid_seen", "valid_unseen")
+    capabilities = Capabilities(lists_admissible=True)
+
+    def __init__(
+        self,
+        *,
+        workers: int = 1,
+        timeout_s: float = 120,
+        data: Path | None = None,
+        engine: Literal["textworld"] = "textworld",
+    ) -> None:
+        """Prepare the adapter; nothing is read or started yet.
+
+        Args:
+            workers: processes to keep ready; more environments than that get more processes.
+            timeout_s: seconds after which a step counts as hung, and the environment as broken.
+            data: the folder that holds `json_2.1.1`; by default the one that ALFWORLD_DATA names.
+            engine: what runs the games.
+
+        Raises:
+            ValueError: the engine is not known.
+        """
+        if engine != "textworld":
+            raise ValueError(f"there is no engine {engine!r} for ALFWorld; use 'textworld'")
+        self.concurrency = workers
+        self._timeout_s = timeout_s
+        self._data = data
+        self._pool: WorkerPool | None = None
+        self._lock = threading.Lock()
+
+    def tasks(self, split: str) -> Sequence[Task]:
+        """Return a split's games, sorted by id.
+
+        Raises:
+            ValueError: the split is not known.
+            FileNotFoundError: the official games are not there; the message says how to get them.
+        """
+        if split == "demo":
+            return houses.tasks()
+        if split not in self.splits:
+            known = ", ".join(self.splits)
+            raise ValueError(f"ALFWorld has no split {split!r}; its splits are {known}")
+        return games.find(split, self._data).tasks
+
+    def make(self, task: Task) -> Environment:
+        """Make the environment of a task; it takes a worker process with its first call.
+
+        Raises:
+            FileNotFoundError: the task's game is not there; the message says how to get it.
+        """
+        if "game" in task.data:
+            # Where the games lie differs between machines, so the path is no part of the task.
+            path = games.path_of(task.data["game"], self._data)
+            task = replace(task, data={"path": str(path)})
+        with self._lock:
+            if self._pool is None:
+                self._pool = WorkerPool(FACTORY, keep=self._workers, timeout_s=self._timeout_s)
+            return self._pool.environment(task)
+
+    def first_belief(self, task: Task, step: Step) -> JSON:
+        """Return the scene after the first observation."""
+        return cast(JSON, scene.first(task.objective, step.observation))
+
+    def update_belief(self, belief: JSON, action: str, step: Step) -> JSON:
+        """Return the scene with what one more observation shows."""
+        return cast(JSON, scene.update(cast(Scene, belief), action, step.observation))
+
+    def answer_belief(self, belief: JSON, query: str) -> str:
+        """Answer about an object, a place, what is left to search; or give an overview."""
+        return scene.answer(cast(Scene, belief), query)
+
+    def progress(self, task: Task, belief: JSON) -> Sequence[Subgoal]:
+        """Return the objective's subgoals, closed as far as Belief shows them done."""
+        return expert.progress(task.objective, cast(Scene, belief))
+
+    def normalise(self, action: str) -> str:
+        """Return the action in the spelling of the stock engine."""
+        return normalise(action)
+
+    def experience(self) -> Sequence[Mapping[str, str]]:
+        """Return skills, mistakes, and where each class of object usually is."""
+        return seed_experience()
+
+    def policies(self) -> Mapping[str, Callable[[View], str]]:
+        """Return the scripted expert, which knows only what it was shown."""
+        return {"expert": expert.expert}
+
+    def _workers(self) -> WorkerPool:
+        with self._lock:
+            if self._pool is None:
+                # Importing alfworld makes a folder in the user's home unless it is told of one.
+                home = {"ALFWORLD_DATA": os.environ.get("ALFWORLD_DATA") or tempfile.gettempdir()}
+                self._pool = WorkerPool(FACTORY, timeout_s=self._timeout_s, env=home)
+            self._pool.keep = self.concurrency
+            return self._pool
+
+    def close(self) -> None:
+        """Stop the workers."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.close()
+                self._pool = None

@@ -1,0 +1,104 @@
+"""The ALFWorld adapter keeps the contract, and its expert wins through the harness."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from evoharness_alfworld import AlfworldAdapter
+
+from evoharness.core.environment import Adapter, Task
+from evoharness.core.episode import Episode
+from evoharness.core.settings import HarnessConfig
+from evoharness.policies import FunctionPolicy
+from evoharness.rollouts import rollout
+from evoharness.testing.contract import EnvironmentContract
+
+
+@pytest.fixture(scope="module")
+def alfworld() -> Iterator[AlfworldAdapter]:
+    adapter = AlfworldAdapter(workers=1)
+    yield adapter
+    adapter.close()
+
+
+class TestContract(EnvironmentContract):
+    @classmethod
+    def make_adapter(cls) -> Adapter:
+        return AlfworldAdapter()
+
+
+def play(adapter: AlfworldAdapter, task: Task, config: HarnessConfig) -> Episode:
+    policy = FunctionPolicy(adapter.policies()["expert"])
+    return rollout(policy, adapter, [task], config=config)[0]
+
+
+def kinds(episode: Episode) -> list[str]:
+    return [turn["kind"] for turn in episode["turns"]]
+
+
+def test_the_expert_wins_a_demo_game_with_and_without_the_harness(
+    alfworld: AlfworldAdapter,
+) -> None:
+    task = alfworld.tasks("demo")[0]
+    alone = play(alfworld, task, HarnessConfig(mode="env_only"))
+    harnessed = play(alfworld, task, HarnessConfig())
+    assert alone["outcome"] is not None
+    assert alone["outcome"]["success"]
+    assert set(kinds(alone)) == {"env"}
+    assert harnessed["outcome"] is not None
+    assert harnessed["outcome"]["success"]
+    assert [turn["verb"] for turn in harnessed["turns"][:2]] == ["recall", "commit"]
+
+
+def test_belief_is_a_scene_that_track_reads(alfworld: AlfworldAdapter) -> None:
+    task = alfworld.tasks("demo")[0]
+    episode = play(alfworld, task, HarnessConfig(mode="env_only"))
+    assert json.loads(json.dumps(episode["belief"])) == episode["belief"]
+    assert "You hold" in alfworld.answer_belief(episode["belief"], "")
+
+
+def test_progress_is_told_without_any_commit(alfworld: AlfworldAdapter) -> None:
+    task = alfworld.tasks("demo")[0]
+    environment = alfworld.make(task)
+    belief = alfworld.first_belief(task, environment.reset())
+    environment.close()
+    subgoals = alfworld.progress(task, belief)
+    assert len(subgoals) >= 2
+    assert {item["status"] for item in subgoals} == {"open"}
+
+
+def test_the_first_experience_is_short_and_of_known_kinds(alfworld: AlfworldAdapter) -> None:
+    entries = alfworld.experience()
+    assert {entry["kind"] for entry in entries} == {"skill", "mistake", "hint"}
+    assert all(0 < len(entry["text"]) <= 200 for entry in entries)
+    assert len({entry["text"] for entry in entries}) == len(entries)
+    types = {task.type for task in alfworld.tasks("demo")}
+    assert types <= {entry["task_type"] for entry in entries}
+
+
+def test_missing_games_are_told_with_the_way_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="evoharness alfworld download"):
+        AlfworldAdapter(data=tmp_path).tasks("valid_seen")
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no engine 'unity'"):
+        AlfworldAdapter(engine="unity")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.official
+@pytest.mark.parametrize("split", ["valid_seen", "valid_unseen"])
+def test_the_expert_wins_official_games_within_the_budget(
+    alfworld: AlfworldAdapter, split: str
+) -> None:
+    if "ALFWORLD_DATA" not in os.environ:
+        pytest.skip("needs ALFWORLD_DATA")
+    for task in random.Random(3).sample(list(alfworld.tasks(split)), 3):
+        outcome = play(alfworld, task, HarnessConfig())["outcome"]
+        assert outcome is not None
+        assert outcome["success"], task.id
