@@ -6,9 +6,11 @@ The graph and the batched rollout loop both drive these; what a turn means is in
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 from langgraph.errors import GraphBubbleUp
 
@@ -18,6 +20,8 @@ from evoharness.core.environment import Adapter, Environment, Task
 from evoharness.core.episode import Episode, Update, View
 from evoharness.core.parsing import Reply
 from evoharness.core.settings import HarnessConfig
+
+_logger = logging.getLogger(__name__)
 
 
 class LiveEnvironments:
@@ -48,12 +52,12 @@ class LiveEnvironments:
         if environment is not None and trail == state["trail"]:
             return environment
         if environment is not None:
-            environment.close()
+            _close(environment)
         environment = self._adapter.make(Task.from_json(state["task"]))
         try:
             environment.restore(state["snapshot"], episode.env_actions(state))
         except BaseException:
-            environment.close()
+            _close(environment)
             raise
         return environment
 
@@ -65,21 +69,21 @@ class LiveEnvironments:
             if len(self._live) > self._limit:
                 _, (evicted, _) = self._live.popitem(last=False)
         if evicted is not None:
-            evicted.close()
+            _close(evicted)
 
     def close(self, run: str) -> None:
         """Close the run's environment, if there is one."""
         with self._lock:
             environment, _ = self._live.pop(run, (None, ""))
         if environment is not None:
-            environment.close()
+            _close(environment)
 
 
 class HarnessNodes:
     """The steps of an episode, bound to an adapter, its settings and a store.
 
-    Without a store Experience is switched off. Faults of the environment, the adapter or the policy end the episode with a reason; LangGraph's
-    own control flow (interrupts) passes through.
+    Without a store Experience is switched off. Faults of the environment, the adapter or the
+    policy end the episode with a reason; LangGraph's own control flow (interrupts) passes through.
     """
 
     def __init__(
@@ -101,11 +105,12 @@ class HarnessNodes:
             environment = self.adapter.make(task)
             step = environment.reset()
             state = episode.begin(task, step, self.adapter, self.config, self.experience)
+            self.look(state)  # panels that cannot be shown are a fault of this step
         except GraphBubbleUp:
             raise
         except Exception as error:
             if environment is not None:
-                environment.close()
+                _close(environment)
             return episode.stillborn(task, _describe(error))
         self.live.start(run, environment)
         return state
@@ -116,9 +121,12 @@ class HarnessNodes:
 
     def read(self, state: Episode, view: View, reply: Reply | Exception) -> Update:
         """Read the policy's reply, or end the episode when it failed."""
-        if isinstance(reply, Exception):
-            return episode.ended(state, "policy_error", _describe(reply))
-        return episode.read(view, reply)
+        answer: Any = reply  # policies are written by others
+        if isinstance(answer, Reply):
+            return episode.read(view, answer)
+        if not isinstance(answer, Exception):
+            answer = TypeError(f"the policy answered {answer!r}; a policy answers with a Reply")
+        return episode.ended(state, "policy_error", _describe(answer))
 
     def track(self, state: Episode) -> Update:
         """Answer from Belief."""
@@ -169,8 +177,10 @@ class HarnessNodes:
             step = environment.step(action)
             snapshot = environment.snapshot()
             update = episode.absorb(state, action, step, self.adapter, self.config, snapshot)
+            if self.config.mode == "always_on":
+                self.look(episode.merge(state, update))
         except BaseException:
-            environment.close()
+            _close(environment)
             raise
         self.live.keep(run, environment, update["trail"])
         return update
@@ -182,6 +192,14 @@ class HarnessNodes:
             raise
         except Exception as error:
             return episode.ended(state, "environment_error", _describe(error))
+
+
+def _close(environment: Environment) -> None:
+    """Close an environment; one that cannot even be closed must not take finished work along."""
+    try:
+        environment.close()
+    except Exception:
+        _logger.warning("an environment failed to close", exc_info=True)
 
 
 def _describe(error: Exception) -> str:

@@ -32,6 +32,8 @@ def load_adapter(name: str, **settings: Any) -> Adapter:
     """
     if ":" in name:
         module, _, attribute = name.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+            raise LookupError(f"adapter {name!r} is not of the form `module:Class`")
         try:
             found = getattr(import_module(module), attribute)
         except (ImportError, AttributeError) as error:
@@ -56,6 +58,6 @@ def _load(name: str) -> Any:
     point = known[name]
     try:
         return point.load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         owner = point.dist.name if point.dist else "its package"
         raise ImportError(f"adapter {name!r} of {owner} cannot be loaded: {error}") from error

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from evoharness.core import episode
 from evoharness.core.actions import Experience
 from evoharness.core.environment import Adapter, Task
-from evoharness.core.episode import Episode
+from evoharness.core.episode import Episode, View
+from evoharness.core.parsing import Reply
 from evoharness.core.settings import HarnessConfig
 from evoharness.nodes import HarnessNodes, LiveEnvironments
 from evoharness.policies import Policy
@@ -38,8 +39,15 @@ def rollout(
 
     Returns:
         The finished episodes, in the order of the tasks.
+
+    Raises:
+        ValueError: `runs` does not name each episode, or names two alike.
     """
     names = list(runs or (f"{task.id}/{index}" for index, task in enumerate(tasks)))
+    if len(names) != len(tasks) or len(set(names)) != len(names):
+        raise ValueError(
+            f"`runs` must give {len(tasks)} distinct names, one for each task; it gives {names}"
+        )
     nodes = HarnessNodes(
         adapter, config or HarnessConfig(), experience, LiveEnvironments(adapter, len(tasks) + 1)
     )
@@ -51,7 +59,7 @@ def rollout(
                     states[i] = episode.merge(states[i], episode.ended(states[i], "cancelled"))
                 break
             views = [nodes.look(states[i]) for i in running]
-            replies = policy.decide_batch(views)
+            replies = _ask(policy, views)
             for i, view, reply in zip(running, views, replies, strict=True):
                 state = episode.merge(states[i], nodes.read(states[i], view, reply))
                 if state["outcome"] is None:
@@ -61,3 +69,10 @@ def rollout(
     finally:
         for run in names:
             nodes.finish(run)
+
+
+def _ask(policy: Policy, views: Sequence[View]) -> Sequence[Reply | Exception]:
+    try:
+        return policy.decide_batch(views)
+    except Exception as error:
+        return [error] * len(views)

@@ -12,7 +12,7 @@ from typing import Any
 KEPT = 24
 """Observations kept; the oldest is forgotten first."""
 _WIDTH = 400
-"""Characters kept of one observation."""
+"""Characters kept of one action and of one observation."""
 
 
 def first(observation: str) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def first(observation: str) -> dict[str, Any]:
 
 def update(belief: dict[str, Any], action: str, observation: str) -> dict[str, Any]:
     """Return Belief with this action's observation as the newest memory."""
+    action = action[:_WIDTH]
     seen = [pair for pair in belief["seen"] if pair[0] != action]
     return {"seen": [*seen, [action, observation[:_WIDTH]]][-KEPT:]}
 

@@ -10,10 +10,10 @@ loop are thin callers of these functions:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 from evoharness.core import progress as plan
 from evoharness.core.actions import Experience, offered, refusal, render_recalled, tool_schemas
@@ -153,7 +153,10 @@ def begin(
     step = _clean(step)
     state = _blank(task)
     if config.mode == "always_on" and config.experience:
-        state["hints"] = _recall(experience, task.objective, task, config)
+        try:
+            state["hints"] = clean(_recall(experience, task.objective, task, config))
+        except Exception as error:
+            state["hints"] = clean(_unreadable(error))
     state["first_observation"] = state["observation"] = step.observation
     state["admissible"] = _listed(step)
     state["belief"] = adapter.first_belief(task, step)
@@ -231,7 +234,7 @@ def recall(state: Episode, config: HarnessConfig, experience: Experience | None)
     try:
         answer = _recall(experience, query, task, config)
     except Exception as error:
-        return _turn(state, config, "meta", f"Experience cannot be read: {error}", valid=False)
+        return _turn(state, config, "meta", _unreadable(error), valid=False)
     return _turn(state, config, "meta", answer)
 
 
@@ -431,6 +434,10 @@ def _recall(experience: Experience | None, query: str, task: Task, config: Harne
     return render_recalled(found)
 
 
+def _unreadable(error: Exception) -> str:
+    return f"Experience cannot be read: {error}"
+
+
 def _pending(state: Episode) -> Pending:
     pending = state["pending"]
     if pending is None:
@@ -444,15 +451,21 @@ def _listed(step: Step) -> list[str] | None:
 
 def _clean(step: Step) -> Step:
     """Return the step with text that every store can hold; environments read files of users."""
-    observation = clean(step.observation)
-    if observation == step.observation:
-        return step
-    return Step(
-        observation=observation,
-        admissible=step.admissible,
-        done=step.done,
-        success=step.success,
-        score=step.score,
-        valid=step.valid,
-        events=step.events,
+    listed = step.admissible
+    return replace(
+        step,
+        observation=clean(step.observation),
+        admissible=None if listed is None else tuple(clean(action) for action in listed),
+        events=tuple(_clean_json(event) for event in step.events),
     )
+
+
+def _clean_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        pairs = cast(Mapping[str, Any], value).items()
+        return {clean(key): _clean_json(item) for key, item in pairs}
+    if isinstance(value, (list, tuple)):
+        return [_clean_json(item) for item in cast(Sequence[Any], value)]
+    return value

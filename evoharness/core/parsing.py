@@ -40,10 +40,10 @@ Code = Literal["ok", "missing", "several", "unclosed", "empty", "unknown_verb"]
 _ALIASES = {"record": "note"}
 _OPEN = re.compile(r"[<＜]\s*action\s*[>＞]", re.IGNORECASE)
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*action\s*[>＞]", re.IGNORECASE)
-_THINK_OPEN = re.compile(r"[<＜]\s*think(?:ing)?\s*[>＞]", re.IGNORECASE)
-_THINK_CLOSE = re.compile(r"[<＜]\s*[/／]\s*think(?:ing)?\s*[>＞]", re.IGNORECASE)
+_CLOSE_CUT = re.compile(r"[<＜]\s*[/／]\s*[a-z]*\s*$", re.IGNORECASE)
+_THINK = re.compile(r"[<＜]\s*([/／])?\s*think(?:ing)?\s*[>＞]", re.IGNORECASE)
 _META = re.compile(r"(track|commit|recall|note|record)(?=$|[\s\[(:：［（])", re.IGNORECASE)
-_NEXT_TURN = re.compile(r"\n\s*(?:observation|action|thought)\b.*", re.IGNORECASE | re.DOTALL)
+_NEXT_TURN = re.compile(r"\n[^\S\n]*(?:observation|action|thought)\b.*", re.IGNORECASE | re.DOTALL)
 _NOTHING = {"", "none", "null", "n/a"}
 _BRACKETS = {"[": "]", "［": "］", "(": ")", "（": "）", "【": "】"}
 
@@ -61,7 +61,7 @@ class ToolCall:
         """Return the call with its arguments as a JSON string, as conversations hold it."""
         arguments = self.arguments
         if not isinstance(arguments, str):
-            arguments = json.dumps(dict(arguments), ensure_ascii=True)
+            arguments = json.dumps(dict(arguments), ensure_ascii=True, default=str)
         return {
             "id": clean(self.id or default_id),
             "name": clean(self.name or ""),
@@ -122,10 +122,12 @@ def parse_reply(reply: Reply | str | None, env_verbs: Sequence[str] = ()) -> Par
     if not text.strip():
         if not reasoning:
             return Parsed("", "", "", ("empty",))
-        # The server moved the whole answer into the reasoning: an unclosed thinking block.
-        return _parse_open_thought("", reasoning, env_verbs)
+        # The server moved the whole answer into the reasoning.
+        text, reasoning = reasoning, ""
+        if not _THINK.search(text):
+            return _parse_open_thought("", text, env_verbs)
     thought, rest, open_thought = _split_thought(text)
-    thought = "\n".join(part for part in (reasoning, thought) if part)
+    thought = _joined(reasoning, thought)
     if open_thought is not None and not _OPEN.search(rest):
         return _parse_open_thought(thought, open_thought, env_verbs)
     flags: tuple[Code, ...] = ("unclosed",) if open_thought is not None else ()
@@ -134,23 +136,49 @@ def parse_reply(reply: Reply | str | None, env_verbs: Sequence[str] = ()) -> Par
 
 def format_action(verb: str, argument: str) -> str:
     """Return the action as the `tags` format writes it, without its tags."""
-    return argument if verb == ACT else f"{verb} {argument}".rstrip()
+    return argument if verb == ACT else f"{verb} {argument}".strip()
 
 
 def _split_thought(text: str) -> tuple[str, str, str | None]:
     """Split into closed thinking, the rest, and the text of a thinking block left open."""
+    marks = list(_THINK.finditer(text))
+    # A template may eat the opening tag; then all before a single closing tag is thought. In a
+    # text that opens with its thinking, a single closing tag is noise of an imagined next turn.
+    eaten = bool(marks) and bool(marks[0][1] or text[: marks[0].start()].strip())
     thoughts: list[str] = []
-    rest = text
-    while close := _THINK_CLOSE.search(rest):
-        openings = list(_THINK_OPEN.finditer(rest, 0, close.start()))
-        # Without an opening tag (a template may eat it) all before the closing tag is thought.
-        start, inner = (openings[0].start(), openings[0].end()) if openings else (0, 0)
-        thoughts.append(rest[inner : close.start()].strip())
-        rest = rest[:start] + rest[close.end() :]
-    thought = "\n".join(part for part in thoughts if part)
-    if opening := _THINK_OPEN.search(rest):
-        return thought, rest[: opening.start()], rest[opening.end() :]
-    return thought, rest, None
+    rest = ""
+    position = index = 0
+    while index < len(marks):
+        mark = marks[index]
+        rest += text[position : mark.start()]
+        if mark[1]:
+            if eaten:
+                thoughts.append(rest.strip())
+                rest = ""
+        else:
+            index = _closing(marks, index)
+            if index < 0:
+                return _joined(*thoughts), rest, text[mark.end() :]
+            thoughts.append(text[mark.end() : marks[index].start()].strip())
+        position = marks[index].end()
+        index += 1
+    return _joined(*thoughts), rest + text[position:], None
+
+
+def _closing(marks: Sequence[re.Match[str]], opening: int) -> int:
+    """Return which mark closes a thinking block, or -1: the one that balances it, because thinking
+    may quote the reply's format; the next one where none does (an opening tag written twice).
+    """
+    depth = 0
+    for index in range(opening, len(marks)):
+        depth += -1 if marks[index][1] else 1
+        if depth == 0:
+            return index
+    return next((i for i in range(opening, len(marks)) if marks[i][1]), -1)
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 def _parse_open_thought(thought: str, text: str, env_verbs: Sequence[str]) -> Parsed:
@@ -160,11 +188,11 @@ def _parse_open_thought(thought: str, text: str, env_verbs: Sequence[str]) -> Pa
     blocks = list(_OPEN.finditer(text))
     ends = bool(blocks) and bool(_CLOSE.search(text)) and not _CLOSE.split(text)[-1].strip()
     if len(blocks) != 1 or not ends:
-        whole = "\n".join(part for part in (thought, text.strip()) if part)
-        return Parsed("", "", whole, ("missing", "unclosed"))
+        return Parsed("", "", _joined(thought, text.strip()), ("missing", "unclosed"))
     before = text[: blocks[0].start()].strip()
-    joined = "\n".join(part for part in (thought, before) if part)
-    return _parse_blocks(joined, text[blocks[0].start() :], env_verbs, ("unclosed",))
+    return _parse_blocks(
+        _joined(thought, before), text[blocks[0].start() :], env_verbs, ("unclosed",)
+    )
 
 
 def _parse_blocks(
@@ -191,7 +219,7 @@ def _cut(content: str) -> str:
     """End an action whose closing tag is missing: at the line's end, or for a note, which may
     have several lines, where the model goes on to imagine the next turn.
     """
-    content = content.strip()
+    content = _CLOSE_CUT.sub("", content.strip()).strip()
     if _META.match(content):
         return _NEXT_TURN.sub("", content)
     return content.partition("\n")[0]
@@ -199,7 +227,10 @@ def _cut(content: str) -> str:
 
 def _verb_and_argument(content: str) -> tuple[str, str]:
     """Split an action's content; an environment action has the verb `act`."""
-    content = _unwrap(content.strip().strip("`").strip())
+    content = content.strip()
+    while len(content) > 1 and content[0] == content[-1] == "`":
+        content = content[1:-1].strip()
+    content = _unwrap(content)
     match = _META.match(content)
     if match is None:
         return ACT, content
@@ -248,7 +279,7 @@ def _parse_calls(calls: Sequence[ToolCall], thought: str, env_verbs: Sequence[st
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return Parsed("", "", thought, ("unclosed", *codes))
     argument = clean(_first_text(arguments, ARGUMENT_OF[verb])).strip()
     return _checked(verb, _nothing(argument), thought, codes, env_verbs)

@@ -43,19 +43,18 @@ def commit(subgoals: list[Subgoal], argument: str, limit: int) -> tuple[list[Sub
     Returns:
         The new Progress, the result that the agent is shown, and whether the commit was valid.
     """
-    parts = [" ".join(part.split())[:_WIDTH] for part in argument.split("|")]
+    parts = [" ".join(part.split()) for part in argument.split("|")]
     parts = [part for part in parts if part]
     if not parts:
         return subgoals, "Nothing committed: name a subgoal, as in `commit find the key`.", False
     kept = [Subgoal(text=item["text"], status=item["status"]) for item in subgoals]
     problems: list[str] = []
-    closing = True
+    opened: list[Subgoal] = []
     for part in parts:
         if match := _STATUS.match(part):
-            problem = _set_status(kept, _status(match[1]), (match[2] or "").strip())
+            problem = _set_status(kept, _status(match[1]), _short(match[2] or ""))
         else:
-            problem = _open(kept, part, limit, closing=closing)
-            closing = False
+            problem = _open(kept, _short(part), limit, opened)
         if problem:
             problems.append(problem)
     valid = len(problems) < len(parts)
@@ -84,6 +83,10 @@ def _status(word: str) -> Status:
     return next(status for status in STATUSES if status == word.lower())
 
 
+def _short(text: str) -> str:
+    return text.strip()[:_WIDTH].strip()
+
+
 def _find(subgoals: list[Subgoal], text: str) -> Subgoal | None:
     wanted = text.lower()
     return next((item for item in reversed(subgoals) if item["text"].lower() == wanted), None)
@@ -97,25 +100,51 @@ def _set_status(subgoals: list[Subgoal], status: Status, text: str) -> str:
     return ""
 
 
-def _open(subgoals: list[Subgoal], text: str, limit: int, *, closing: bool) -> str:
-    """Add a subgoal. The first of a commit becomes active and closes what was; when it was
-    planned before, all planned before it is complete.
+def _open(subgoals: list[Subgoal], text: str, limit: int, opened: list[Subgoal]) -> str:
+    """Add a subgoal, or take up one that was planned before.
+
+    The first of a commit becomes active and closes what was: the active subgoal, or when it was
+    planned before, all planned before it. Each later one comes after the one before it.
+
+    Args:
+        subgoals: Progress, changed in place.
+        text: the subgoal.
+        limit: subgoals kept.
+        opened: what this commit has opened so far; this one is added.
     """
-    planned = _find(subgoals, text)
-    if closing:
-        ahead = subgoals[: subgoals.index(planned)] if planned else [active(subgoals)]
-        for item in ahead:
-            if item is not None and item is not planned and item["status"] == "open":
-                item["status"] = "complete"
-    if planned is not None:
-        planned["status"] = "open"
+    item = _find(subgoals, text)
+    if item is not None and item in opened:
         return ""
-    if len(subgoals) >= limit and not _forget_closed(subgoals):
-        return f"Not committed: {text!r}. {limit} subgoals are open; close or drop one first."
-    later = active(subgoals) if closing else None
-    position = subgoals.index(later) if later is not None else len(subgoals)
-    subgoals.insert(position, Subgoal(text=text, status="open"))
+    if not opened:
+        _complete(subgoals[: subgoals.index(item)] if item else subgoals, every=item is not None)
+    if item is not None and opened and subgoals.index(item) < _after(subgoals, opened):
+        subgoals.remove(item)
+        subgoals.insert(_after(subgoals, opened), item)
+    if item is None:
+        if len(subgoals) >= limit and not _forget_closed(subgoals):
+            return f"Not committed: {text!r}. {limit} subgoals are open; close or drop one first."
+        item = Subgoal(text=text, status="open")
+        subgoals.insert(_after(subgoals, opened), item)
+    item["status"] = "open"
+    opened.append(item)
     return ""
+
+
+def _complete(subgoals: list[Subgoal], *, every: bool) -> None:
+    """Complete every open subgoal, or the active one."""
+    for item in subgoals:
+        if item["status"] == "open":
+            item["status"] = "complete"
+            if not every:
+                return
+
+
+def _after(subgoals: list[Subgoal], opened: list[Subgoal]) -> int:
+    """Return the place behind what this commit opened last; at first, that of the active one."""
+    if opened and opened[-1] in subgoals:
+        return subgoals.index(opened[-1]) + 1
+    now = active(subgoals)
+    return len(subgoals) if now is None else subgoals.index(now)
 
 
 def _forget_closed(subgoals: list[Subgoal]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,9 @@ Message = dict[str, Any]
 `tool_call_id`."""
 
 _SHORT = 240
+_SILENT = "(no answer)"
+"""Stands for an empty reply: some servers refuse a message without content."""
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FORMAT = {
     "tags": (
         "Answer with one or two sentences of reasoning and then exactly one action:\n"
@@ -79,23 +84,40 @@ def messages(view: View) -> list[Message]:
 
 
 def reply_message(turn: Turn) -> Message:
-    """Return a past turn's reply as an assistant message.
+    """Return a past turn's reply as an assistant message that every server takes back.
 
     Of several tool calls only the first is kept, because each call in a conversation must have
-    its result.
+    its result. A call that no server would take back is shown as text.
     """
     reply = turn["reply"]
-    message: Message = {"role": "assistant", "content": reply["text"] or ""}
     call = reply["call"]
-    if call is not None and turn["verb"]:
-        function = {"name": call["name"], "arguments": call["arguments"]}
-        message["tool_calls"] = [{"id": call["id"], "type": "function", "function": function}]
-    return message
+    if call is None:
+        return {"role": "assistant", "content": reply["text"] if reply["text"].strip() else _SILENT}
+    name = call["name"].strip()
+    arguments = _sendable(call["arguments"])
+    if arguments is None and turn["verb"]:
+        arguments = json.dumps(tool_arguments(turn["verb"], turn["argument"]))
+    if arguments is None or not _TOOL_NAME.fullmatch(name):
+        shown = f"{call['name']}({call['arguments']})"
+        return {"role": "assistant", "content": "\n".join(filter(None, (reply["text"], shown)))}
+    function = {"name": name, "arguments": arguments}
+    kept = {"id": call["id"], "type": "function", "function": function}
+    return {"role": "assistant", "content": reply["text"], "tool_calls": [kept]}
 
 
 def tool_arguments(verb: str, argument: str) -> dict[str, str]:
     """Return an action's arguments as its tool takes them."""
     return {ARGUMENT_OF[verb]: argument}
+
+
+def _sendable(arguments: str) -> str | None:
+    """Return a call's arguments when they are a JSON object of text that UTF-8 can hold."""
+    try:
+        decoded = json.loads(arguments)
+        json.dumps(decoded, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return arguments if isinstance(decoded, dict) else None
 
 
 def _incoming(text: str, chat: Sequence[Message]) -> Message:

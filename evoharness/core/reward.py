@@ -32,7 +32,7 @@ class RewardConfig(BaseModel):
     """U: policy updates until diversity weighs nothing."""
     diversity: Literal["coverage", "verb_ratio"] = "coverage"
     """`coverage`: the share of the four meta-actions used at least once. `verb_ratio`: distinct
-    verbs over actions, the environment's verb counted as one."""
+    verbs over turns (free ones too), the environment's verb counted as one."""
 
 
 class Reward(BaseModel):
@@ -78,7 +78,8 @@ def episode_reward(
         spread = len(measures.meta_calls) / len(META_VERBS)
     else:
         distinct = len(measures.meta_calls) + (measures.env_actions > 0)
-        spread = distinct / measures.steps if measures.steps else 0.0
+        turns = max(measures.turns, measures.steps)
+        spread = distinct / turns if turns else 0.0
     left = (measures.max_steps - measures.steps) / measures.max_steps
     task = config.success if measures.success else 0.0
     efficiency = config.lambda_eff * left if measures.success else 0.0

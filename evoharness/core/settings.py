@@ -46,5 +46,11 @@ class HarnessConfig(BaseModel):
         return self.mode != "env_only" and bool(getattr(self, part))
 
     def without(self, *parts: Part) -> HarnessConfig:
-        """Return the ablated settings, with these parts switched off."""
+        """Return the ablated settings, with these parts switched off.
+
+        Raises:
+            ValueError: there is no such part.
+        """
+        if unknown := set(parts) - set(PARTS):
+            raise ValueError(f"no part {sorted(unknown)}; the parts are {', '.join(PARTS)}")
         return self.model_copy(update=dict.fromkeys(parts, False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from evoharness.core.episode import View
 from evoharness.core.parsing import Reply
@@ -46,6 +47,14 @@ class FunctionPolicy(Policy):
         self.name = name or getattr(function, "__name__", "function")
 
     def decide(self, view: View) -> Reply:
-        """Call the function."""
-        reply = self._function(view)
-        return reply if isinstance(reply, Reply) else Reply(reply)
+        """Call the function.
+
+        Raises:
+            TypeError: it returned neither text nor a `Reply`.
+        """
+        reply: Any = self._function(view)
+        if reply is None or isinstance(reply, str):
+            return Reply(reply)
+        if isinstance(reply, Reply):
+            return reply
+        raise TypeError(f"{self.name} returned {reply!r}; return the reply's text or a Reply")

@@ -10,7 +10,8 @@ from evoharness.policies.base import Policy
 
 
 class RandomPolicy(Policy):
-    """Chooses uniformly among admissible actions and bare meta-verbs.
+    """Chooses uniformly among `act` and the meta-verbs on offer; then, for `act`, uniformly among
+    the admissible actions. A meta-verb's argument is the objective.
 
     The choice depends on the seed, the task and the turn alone, so that results do not depend on
     the order of episodes, and an episode can go on in another process.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -16,13 +17,23 @@ Script = Sequence[str | AIMessage] | Callable[[list[BaseMessage]], str | AIMessa
 
 
 class ScriptedModel(BaseChatModel):
-    """Answers from a list, in order and from the start again at its end, or by a function."""
+    """Answers from a list, in order and from the start again at its end, or by a function.
+
+    A batch of prompts is asked from several threads, so which of them gets which reply of a list
+    is left open: give a function there.
+
+    Raises:
+        ValueError: the list is empty.
+    """
 
     script: Any = Field(description="a list of replies, or a function from messages to a reply")
     _calls: list[list[BaseMessage]] = PrivateAttr(default_factory=list[list[BaseMessage]])
+    _lock: Any = PrivateAttr(default_factory=Lock)
     _tools: list[Any] = PrivateAttr(default_factory=list[Any])
 
     def __init__(self, script: Script) -> None:
+        if not callable(script) and not script:
+            raise ValueError("the script is empty: give at least one reply, or a function")
         super().__init__(script=script)  # pyright: ignore[reportCallIssue]
 
     @property
@@ -52,7 +63,9 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         script: Script = self.script
-        reply = script(messages) if callable(script) else script[len(self._calls) % len(script)]
-        self._calls.append(messages)
+        with self._lock:  # a batch asks from several threads
+            turn = len(self._calls)
+            self._calls.append(messages)
+        reply = script(messages) if callable(script) else script[turn % len(script)]
         message = AIMessage(reply) if isinstance(reply, str) else reply
         return ChatResult(generations=[ChatGeneration(message=message)])

@@ -55,7 +55,7 @@ class ToyEnvironment(Environment):
 
 
 class ToyAdapter(Adapter):
-    """Forty doors, from one box to many."""
+    """Doors, each with one box to eight."""
 
     name = "toy"
     words = Words(
@@ -69,7 +69,7 @@ class ToyAdapter(Adapter):
     verbs = ("open",)
 
     def tasks(self, split: str) -> Sequence[Task]:
-        """Return the forty doors."""
+        """Return the doors."""
         if split != "default":
             raise ValueError(f"toy has no split {split!r}; it has 'default'")
         return [

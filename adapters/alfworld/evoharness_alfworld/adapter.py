@@ -7,7 +7,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -88,10 +87,7 @@ class AlfworldAdapter(Adapter):
             # Where the games lie differs between machines, so the path is no part of the task.
             path = games.path_of(task.data["game"], self._data)
             task = replace(task, data={"path": str(path)})
-        with self._lock:
-            if self._pool is None:
-                self._pool = WorkerPool(FACTORY, keep=self._workers, timeout_s=self._timeout_s)
-            return self._pool.environment(task)
+        return self._workers().environment(task)
 
     def first_belief(self, task: Task, step: Step) -> JSON:
         """Return the scene after the first observation."""

@@ -169,7 +169,7 @@ _STATE = {
 def tasks() -> list[Task]:
     """Return the packaged tasks."""
     return [
-        Task(f"demo/{house.name}", house.objective, house.kind, {"game": f"demo/{house.name}"})
+        Task(f"demo/{house.name}", house.objective, house.kind, {"house": house.name})
         for house in HOUSES
     ]
 
