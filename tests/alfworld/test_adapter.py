@@ -14,6 +14,7 @@ from evoharness_alfworld import AlfworldAdapter
 from evoharness.core.environment import Adapter, Task
 from evoharness.core.episode import Episode
 from evoharness.core.settings import HarnessConfig
+from evoharness.experience import ExperienceBank
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing.contract import EnvironmentContract
@@ -34,7 +35,9 @@ class TestContract(EnvironmentContract):
 
 def play(adapter: AlfworldAdapter, task: Task, config: HarnessConfig) -> Episode:
     policy = FunctionPolicy(adapter.policies()["expert"])
-    return rollout(policy, adapter, [task], config=config)[0]
+    with ExperienceBank.in_memory("alfworld") as bank:
+        bank.seed(adapter.experience())
+        return rollout(policy, adapter, [task], experience=bank, config=config)[0]
 
 
 def kinds(episode: Episode) -> list[str]:

@@ -256,7 +256,7 @@ def check_against_truth(known: scene.Scene, facts: list[Any]) -> int:
     return claims
 
 
-def play(game: Path, seed: int, extra: int = 18) -> int:
+def play(game: Path, seed: int, extra: int = 12) -> int:
     """Replay a walkthrough with random actions before each of its steps; return the claims."""
     import textworld
     from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
@@ -295,5 +295,8 @@ def some_games(count: int) -> Iterator[Path]:
 
 @pytest.mark.official
 def test_no_claim_is_ever_wrong_in_official_games() -> None:
-    claims = [play(game, seed) for seed, game in enumerate(some_games(6))]
+    games = list(some_games(6))
+    if not games:
+        pytest.skip("needs the official games; set ALFWORLD_DATA")
+    claims = [play(game, seed) for seed, game in enumerate(games)]
     assert min(claims) > 50
