@@ -8,6 +8,7 @@ from evoharness_alfworld import AlfworldAdapter, houses
 from evoharness_alfworld.expert import expert
 from evoharness_alfworld.words import TASK_TYPES
 
+from evoharness import Task
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 
@@ -17,7 +18,7 @@ def test_there_are_two_houses_of_each_task_type() -> None:
 
 
 @pytest.mark.parametrize("task", houses.tasks(), ids=lambda task: task.id)
-def test_every_house_can_be_solved(adapter: AlfworldAdapter, task: houses.Task) -> None:
+def test_every_house_can_be_solved(adapter: AlfworldAdapter, task: Task) -> None:
     [state] = rollout(FunctionPolicy(expert), adapter, [task])
     assert state["outcome"] is not None
     assert state["outcome"]["reason"] == "success", state["outcome"]
