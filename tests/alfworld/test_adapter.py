@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,13 +94,17 @@ def test_an_unknown_engine_is_refused() -> None:
         AlfworldAdapter(engine="unity")  # pyright: ignore[reportArgumentType]
 
 
+def test_a_missing_engine_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "textworld", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r"pip install \"evoharness\[alfworld\]\""):
+        AlfworldAdapter()
+
+
 @pytest.mark.official
 @pytest.mark.parametrize("split", ["valid_seen", "valid_unseen"])
 def test_the_expert_wins_official_games_within_the_budget(
     alfworld: AlfworldAdapter, split: str
 ) -> None:
-    if "ALFWORLD_DATA" not in os.environ:
-        pytest.skip("needs ALFWORLD_DATA")
     for task in random.Random(3).sample(list(alfworld.tasks(split)), 3):
         outcome = play(alfworld, task, HarnessConfig())["outcome"]
         assert outcome is not None

@@ -10,18 +10,9 @@ from evoharness_alfworld import AlfworldAdapter, games, houses
 from evoharness_alfworld.expert import expert
 
 from evoharness import HarnessConfig, Task
-from evoharness.core.environment import Adapter, EnvironmentFault
+from evoharness.core.environment import EnvironmentFault
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
-from evoharness.testing import EnvironmentContract
-
-
-class TestContract(EnvironmentContract):
-    steps = 6
-
-    @classmethod
-    def make_adapter(cls) -> Adapter:
-        return AlfworldAdapter(workers=4)
 
 
 def play(adapter: AlfworldAdapter, *replies: str, task: Task | None = None) -> list[str]:

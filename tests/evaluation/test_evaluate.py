@@ -25,7 +25,7 @@ def play(out: Path, **settings: Any) -> dict[str, Any]:
     adapter = ToyAdapter()
     with ExperienceBank.in_memory("toy") as bank:
         bank.seed(adapter.experience())
-        given = {"split": "default", "experience": bank, **settings}
+        given: dict[str, Any] = {"split": "default", "experience": bank, **settings}
         return evaluate(given.pop("policy", EXPERT), adapter, out=out, **given)
 
 

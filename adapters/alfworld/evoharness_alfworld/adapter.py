@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -54,9 +55,14 @@ class AlfworldAdapter(Adapter):
 
         Raises:
             ValueError: the engine is not known.
+            ImportError: the engine is not installed; says what to install.
         """
         if engine != "textworld":
             raise ValueError(f"there is no engine {engine!r} for ALFWorld; use 'textworld'")
+        if not (find_spec("alfworld") and find_spec("textworld")):
+            raise ImportError(
+                'the ALFWorld engine is not installed: pip install "evoharness[alfworld]"'
+            )
         self.concurrency = workers
         self._timeout_s = timeout_s
         self._data = data
