@@ -19,13 +19,16 @@ EXITS = (
 )
 
 
+_ORDER = ("demo", "run", "eval", "compare", "adapters")
+
+
 class _Groups(TyperGroup):
     """Mounts other packages' commands, loading each only when it is called or listed."""
 
     # Typer brings its own copy of Click's types, so these are not named here.
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return our own commands, then the mounted ones."""
-        return [*super().list_commands(ctx), *_mounted()]
+        """Return our own commands as a newcomer needs them, then the mounted ones."""
+        return [*sorted(super().list_commands(ctx), key=_ORDER.index), *_mounted()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; a package whose commands cannot be loaded disturbs no other."""
@@ -33,10 +36,12 @@ class _Groups(TyperGroup):
         if own is not None or cmd_name not in _mounted():
             return own
         try:
-            return typer.main.get_command(_mounted()[cmd_name].load())
+            command = typer.main.get_command(_mounted()[cmd_name].load())
         except ImportError as error:
             typer.echo(f"warning: no `evoharness {cmd_name}`: {error}", err=True)
             return None
+        command.name = cmd_name
+        return command
 
 
 def _mounted() -> dict[str, EntryPoint]:

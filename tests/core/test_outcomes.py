@@ -41,7 +41,8 @@ def play(*replies: str | Reply | Callable[[], str], **given: Any) -> Episode:
     """Play the replies in order and then `open box 5` until the end."""
     adapter = given.pop("adapter", None) or ToyAdapter()
     experience = given.pop("experience", Shelf())
-    config = HarnessConfig(**({"max_steps": 12} | given))
+    given.setdefault("max_steps", 12)
+    config = HarnessConfig(**given)
 
     def decide(view: View) -> str | Reply:
         turn = len(view.turns)
