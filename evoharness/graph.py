@@ -19,8 +19,8 @@ from langgraph.types import Overwrite
 from evoharness.core import episode
 from evoharness.core.actions import Experience
 from evoharness.core.environment import JSON, Adapter, Task
-from evoharness.core.episode import Episode, Turn, Update
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, Turn, Update, merge_turns
 from evoharness.nodes import HarnessNodes, LiveEnvironments
 from evoharness.policies import Policy, as_policy
 from evoharness.registry import load_adapter
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def _fold_turns(turns: list[Turn], writes: Sequence[list[Turn]]) -> list[Turn]:
     for new in writes:
-        turns = episode.merge_turns(turns, new)
+        turns = merge_turns(turns, new)
     return turns
 
 

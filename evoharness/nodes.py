@@ -17,9 +17,10 @@ from langgraph.errors import GraphBubbleUp
 from evoharness.core import episode
 from evoharness.core.actions import Experience
 from evoharness.core.environment import Adapter, Environment, Task
-from evoharness.core.episode import Episode, Update, View
 from evoharness.core.parsing import Reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, Update, env_actions, merge
+from evoharness.core.view import View
 
 _logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class LiveEnvironments:
             _close(environment)
         environment = self._adapter.make(Task.from_json(state["task"]))
         try:
-            environment.restore(state["snapshot"], episode.env_actions(state))
+            environment.restore(state["snapshot"], env_actions(state))
         except BaseException:
             _close(environment)
             raise
@@ -178,7 +179,7 @@ class HarnessNodes:
             snapshot = environment.snapshot()
             update = episode.absorb(state, action, step, self.adapter, self.config, snapshot)
             if self.config.mode == "always_on":
-                self.look(episode.merge(state, update))
+                self.look(merge(state, update))
         except BaseException:
             _close(environment)
             raise

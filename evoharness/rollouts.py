@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from evoharness.core import episode
 from evoharness.core.actions import Experience
 from evoharness.core.environment import Adapter, Task
-from evoharness.core.episode import Episode, View
 from evoharness.core.parsing import Reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, merge
+from evoharness.core.view import View
 from evoharness.nodes import HarnessNodes, LiveEnvironments
 from evoharness.policies import Policy
 
@@ -56,14 +57,14 @@ def rollout(
         while running := [i for i, state in enumerate(states) if state["outcome"] is None]:
             if cancelled is not None and cancelled():
                 for i in running:
-                    states[i] = episode.merge(states[i], episode.ended(states[i], "cancelled"))
+                    states[i] = merge(states[i], episode.ended(states[i], "cancelled"))
                 break
             views = [nodes.look(states[i]) for i in running]
             replies = _ask(policy, views)
             for i, view, reply in zip(running, views, replies, strict=True):
-                state = episode.merge(states[i], nodes.read(states[i], view, reply))
+                state = merge(states[i], nodes.read(states[i], view, reply))
                 if state["outcome"] is None:
-                    state = episode.merge(state, nodes.execute(state, names[i]))
+                    state = merge(state, nodes.execute(state, names[i]))
                 states[i] = state
         return states
     finally:

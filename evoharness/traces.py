@@ -12,10 +12,10 @@ from typing import Any
 from evoharness import __version__
 from evoharness.core.actions import offered
 from evoharness.core.environment import Adapter
-from evoharness.core.episode import Episode, Turn
 from evoharness.core.measures import measure
 from evoharness.core.prompts import system_prompt, tool_arguments
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, Turn
 
 SCHEMA = "ATIF-v1.7"
 

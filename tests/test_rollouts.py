@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from evoharness.core.environment import JSON, Environment, EnvironmentFault, Step, Task
-from evoharness.core.episode import Episode, View, begin
+from evoharness.core.episode import begin
 from evoharness.core.parsing import Reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, merge
+from evoharness.core.view import View
 from evoharness.nodes import HarnessNodes, LiveEnvironments
 from evoharness.policies import FunctionPolicy, Policy
 from evoharness.rollouts import rollout
@@ -171,15 +173,14 @@ def played(
     adapter: ToyAdapter, live: LiveEnvironments, *boxes: int
 ) -> tuple[HarnessNodes, Episode]:
     """Open boxes in a run named `run`."""
-    from evoharness.core import episode
 
     nodes = HarnessNodes(adapter, HarnessConfig(), None, live)
     state = nodes.reset(TASKS[4], "run")
     for box in boxes:
         view = nodes.look(state)
         reply = Reply(f"<action>open box {box}</action>")
-        state = episode.merge(state, nodes.read(state, view, reply))
-        state = episode.merge(state, nodes.execute(state, "run"))
+        state = merge(state, nodes.read(state, view, reply))
+        state = merge(state, nodes.execute(state, "run"))
     return nodes, state
 
 

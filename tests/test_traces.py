@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evoharness import HarnessConfig, rollout
-from evoharness.core.episode import View
 from evoharness.core.measures import EpisodeMeasures
 from evoharness.core.parsing import Reply, ToolCall
+from evoharness.core.view import View
 from evoharness.experience import ExperienceBank
 from evoharness.policies import FunctionPolicy
 from evoharness.testing import ToyAdapter, open_in_order

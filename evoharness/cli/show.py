@@ -12,8 +12,8 @@ from rich.table import Table
 
 from evoharness.core import progress as plan
 from evoharness.core.environment import Adapter
-from evoharness.core.episode import Episode, Turn
 from evoharness.core.parsing import format_action
+from evoharness.core.state import Episode, Turn
 
 _COLOUR = {
     "track": "cyan",

@@ -16,7 +16,7 @@ from evoharness.core import belief as plain_belief
 from evoharness.core.progress import Subgoal
 
 if TYPE_CHECKING:
-    from evoharness.core.episode import View
+    from evoharness.core.view import View
 
 JSON = dict[str, Any]
 """A mapping of plain JSON values: str, int, float, bool, None, list and dict."""

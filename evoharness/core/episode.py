@@ -9,141 +9,32 @@ loop are thin callers of these functions:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, TypedDict, cast
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 from evoharness.core import progress as plan
-from evoharness.core.actions import Experience, offered, refusal, render_recalled, tool_schemas
+from evoharness.core.actions import Experience, offered, refusal, render_recalled
 from evoharness.core.environment import JSON, Adapter, Step, Task
-from evoharness.core.parsing import ACT, META_VERBS, MetaVerb, Reply, clean, parse_reply
-from evoharness.core.progress import Subgoal
-from evoharness.core.prompts import Message, messages, system_prompt, user_prompt
+from evoharness.core.parsing import ACT, META_VERBS, Reply, clean, parse_reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import (
+    Episode,
+    Outcome,
+    Pending,
+    Reason,
+    StoredReply,
+    Turn,
+    Update,
+    blank,
+    follow,
+    merge,
+)
+from evoharness.core.view import View
 
-Reason = Literal["success", "failure", "budget", "environment_error", "policy_error", "cancelled"]
 REJECT = "reject"
+"""The route of a reply in which there is nothing to execute."""
 _FAULT_WIDTH = 500
-
-
-class StoredReply(TypedDict):
-    """A reply as plain JSON; `call` is the first tool call, arguments as a JSON string."""
-
-    text: str
-    reasoning: str
-    call: dict[str, str] | None
-    usage: dict[str, int]
-
-
-class Turn(TypedDict):
-    """One finished turn, as traces and prompts read it."""
-
-    index: int
-    prompt: str
-    """The user message that was answered."""
-    reply: StoredReply
-    thought: str
-    verb: str
-    """A meta-verb, `act`, or "" when no action could be established."""
-    argument: str
-    codes: list[str]
-    kind: Literal["env", "meta", "invalid"]
-    """`invalid`: nothing was executed (malformed, unknown, or switched off)."""
-    valid: bool
-    """False for `invalid` turns, and when the environment or the meta-action refused."""
-    charged: bool
-    result: str
-    """The observation or answer that the action brought."""
-
-
-class Pending(TypedDict):
-    """A reply that was read and waits for its node."""
-
-    prompt: str
-    reply: StoredReply
-    thought: str
-    verb: str
-    argument: str
-    codes: list[str]
-    route: str
-
-
-class Outcome(TypedDict):
-    """How an episode ended."""
-
-    reason: Reason
-    success: bool
-    score: float
-    detail: str
-    """What broke, for the two error reasons; else empty."""
-
-
-class Episode(TypedDict):
-    """The state of an episode: Belief, Progress and what the turn functions need."""
-
-    task: JSON
-    first_observation: str
-    observation: str
-    admissible: list[str] | None
-    belief: JSON
-    progress: list[Subgoal]
-    hints: str
-    """What Experience answered to the objective, for the `always_on` panel; else empty."""
-    turns: list[Turn]
-    pending: Pending | None
-    spent: int
-    """Charged turns."""
-    free_used: int
-    trail: str
-    """Digest of the environment actions so far: which state a live environment is in."""
-    snapshot: JSON | None
-    score: float
-    outcome: Outcome | None
-
-
-Update = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class View:
-    """What a policy sees of an episode: nothing that the agent could not know."""
-
-    task: Task
-    turns: Sequence[Turn]
-    first_observation: str
-    observation: str
-    admissible: tuple[str, ...] | None
-    spent: int
-    verbs: tuple[MetaVerb, ...]
-    """The meta-verbs on offer."""
-    panels: tuple[tuple[str, str], ...]
-    """Titles and texts of the always-on panels."""
-    config: HarnessConfig
-    adapter: Adapter
-
-    @cached_property
-    def system(self) -> str:
-        """The system message."""
-        return system_prompt(self.adapter.words, self.config, self.verbs)
-
-    @cached_property
-    def prompt(self) -> str:
-        """The user message of this turn."""
-        return user_prompt(self)
-
-    @cached_property
-    def messages(self) -> list[Message]:
-        """The whole prompt, as chat messages in the OpenAI form."""
-        return messages(self)
-
-    @property
-    def tools(self) -> list[dict[str, Any]]:
-        """Tool schemas in the OpenAI form; empty in the `tags` format."""
-        if self.config.reply_format == "tags":
-            return []
-        return tool_schemas(self.verbs, self.adapter.words)
 
 
 def begin(
@@ -151,7 +42,7 @@ def begin(
 ) -> Episode:
     """Return the state after the environment's reset."""
     step = _clean(step)
-    state = _blank(task)
+    state = blank(task)
     if config.mode == "always_on" and config.experience:
         try:
             state["hints"] = clean(_recall(experience, task.objective, task, config))
@@ -167,7 +58,7 @@ def begin(
 
 def stillborn(task: Task, detail: str) -> Episode:
     """Return the state of an episode whose environment could not be started."""
-    state = _blank(task)
+    state = blank(task)
     return merge(state, ended(state, "environment_error", detail))
 
 
@@ -302,55 +193,6 @@ def ended(state: Episode, reason: Reason, detail: str = "") -> Update:
         reason=reason, success=False, score=state["score"], detail=clean(detail)[:_FAULT_WIDTH]
     )
     return {"outcome": outcome, "pending": None}
-
-
-def follow(trail: str, action: str) -> str:
-    """Return the digest of a trail after one more environment action."""
-    return hashlib.sha256(f"{trail}\n{action}".encode()).hexdigest()[:16]
-
-
-def env_actions(state: Episode) -> list[str]:
-    """Return the environment actions so far, in order."""
-    return [turn["argument"] for turn in state["turns"] if turn["kind"] == "env"]
-
-
-def merge_turns(turns: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
-    """Append turns, each index once: a turn that is written again is the same turn."""
-    merged = list(turns)
-    for turn in new:
-        if turn["index"] == len(merged):
-            merged.append(turn)
-        elif turn["index"] < len(merged):
-            merged[turn["index"]] = turn
-    return merged
-
-
-def merge(state: Episode, update: Update) -> Episode:
-    """Return the state with an update applied; the loop's counterpart of the graph's channels."""
-    merged: Any = {**state, **update}
-    if "turns" in update:
-        merged["turns"] = merge_turns(state["turns"], update["turns"])
-    return merged
-
-
-def _blank(task: Task) -> Episode:
-    return Episode(
-        task=task.to_json(),
-        first_observation="",
-        observation="",
-        admissible=None,
-        belief={},
-        progress=[],
-        hints="",
-        turns=[],
-        pending=None,
-        spent=0,
-        free_used=0,
-        trail="",
-        snapshot=None,
-        score=0.0,
-        outcome=None,
-    )
 
 
 def _turn(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    from evoharness.core.episode import Episode
+    from evoharness.core.state import Episode
 
 
 class EpisodeMeasures(BaseModel):
@@ -27,7 +27,8 @@ class EpisodeMeasures(BaseModel):
     """All turns, the free ones too."""
     env_actions: int = 0
     meta_calls: dict[str, int] = {}
-    """Executed meta-actions by verb; verbs that were not used are absent."""
+    """Meta-actions that did something, by verb (an empty note did not, and earns no diversity);
+    verbs that were not used are absent."""
     repeats: int = 0
     """Actions that repeat the one just before (S)."""
     invalid: int = 0
@@ -48,6 +49,7 @@ def measure(state: Episode, max_steps: int) -> EpisodeMeasures:
     if outcome is None:
         raise ValueError(f"episode of task {state['task']['id']!r} has not ended yet")
     turns = state["turns"]
+    executed = [turn for turn in turns if turn["kind"] == "meta" and turn["valid"]]
     actions = [(turn["verb"], turn["argument"]) for turn in turns]
     return EpisodeMeasures(
         success=outcome["success"],
@@ -57,7 +59,7 @@ def measure(state: Episode, max_steps: int) -> EpisodeMeasures:
         max_steps=max_steps,
         turns=len(turns),
         env_actions=sum(turn["kind"] == "env" for turn in turns),
-        meta_calls=dict(sorted(Counter(t["verb"] for t in turns if t["kind"] == "meta").items())),
+        meta_calls=dict(sorted(Counter(turn["verb"] for turn in executed).items())),
         repeats=sum(now == before and now[0] != "" for before, now in pairwise(actions)),
         invalid=sum(not turn["valid"] for turn in turns),
         codes=dict(sorted(Counter(code for turn in turns for code in turn["codes"]).items())),

@@ -12,8 +12,9 @@ from evoharness.core.parsing import ARGUMENT_OF, MetaVerb, format_action
 
 if TYPE_CHECKING:
     from evoharness.core.environment import Words
-    from evoharness.core.episode import Turn, View
     from evoharness.core.settings import HarnessConfig
+    from evoharness.core.state import Turn
+    from evoharness.core.view import View
 
 Message = dict[str, Any]
 """A chat message in the OpenAI form: `role`, `content`, and for tools `tool_calls` or

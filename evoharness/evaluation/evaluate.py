@@ -13,9 +13,9 @@ from typing import Any
 from evoharness import __version__
 from evoharness.core.actions import Experience
 from evoharness.core.environment import Adapter, Task
-from evoharness.core.episode import Episode
 from evoharness.core.measures import measure
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode
 from evoharness.evaluation.records import EvaluationFolder, Manifest, Record, digest_of
 from evoharness.evaluation.summary import summarise
 from evoharness.policies import Policy

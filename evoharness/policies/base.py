@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evoharness.core.episode import View
 from evoharness.core.parsing import Reply
+from evoharness.core.view import View
 
 
 class Policy(ABC):

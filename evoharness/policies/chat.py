@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from evoharness.core.episode import View
 from evoharness.core.parsing import Reply, ToolCall
+from evoharness.core.view import View
 from evoharness.policies.base import Policy
 
 if TYPE_CHECKING:

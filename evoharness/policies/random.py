@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from evoharness.core.episode import View
 from evoharness.core.parsing import ACT, Reply
+from evoharness.core.view import View
 from evoharness.policies.base import Policy
 
 

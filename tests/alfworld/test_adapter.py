@@ -12,8 +12,8 @@ import pytest
 from evoharness_alfworld import AlfworldAdapter
 
 from evoharness.core.environment import Adapter, Task
-from evoharness.core.episode import Episode
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode
 from evoharness.experience import ExperienceBank
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evoharness.core.environment import Task
-from evoharness.core.episode import Turn, View
 from evoharness.core.parsing import META_VERBS, MetaVerb, parse_reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Turn
+from evoharness.core.view import View
 
 ROOM = (
     "You are in the middle of a room. Looking quickly around you, you see a cabinet 2, "

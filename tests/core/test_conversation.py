@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import convert_to_messages
 
-from evoharness.core.episode import View
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.prompts import Message
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter

@@ -11,9 +11,10 @@ import pytest
 
 from evoharness.core import episode
 from evoharness.core.environment import JSON, Environment, Step, Task
-from evoharness.core.episode import Episode, View
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode, env_actions, merge_turns
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter, open_in_order
@@ -244,8 +245,8 @@ def test_executing_before_reading_is_a_mistake_of_the_caller() -> None:
 def test_a_turn_that_is_written_again_is_the_same_turn() -> None:
     state = play(BOX(1), "<action>track</action>", "<action>open door</action>")
     turns = state["turns"]
-    assert episode.merge_turns(turns[:2], turns) == turns
-    assert episode.merge_turns(turns, turns[1:2]) == turns
+    assert merge_turns(turns[:2], turns) == turns
+    assert merge_turns(turns, turns[1:2]) == turns
 
 
 def test_the_trail_names_the_actions_so_far() -> None:
@@ -253,7 +254,7 @@ def test_the_trail_names_the_actions_so_far() -> None:
     other = play("hm", BOX(2), BOX(3), max_steps=3)
     swapped = play(BOX(3), BOX(2), max_steps=2)
     assert one["trail"] == other["trail"] != swapped["trail"]
-    assert episode.env_actions(one) == ["open box 2", "open box 3"]
+    assert env_actions(one) == ["open box 2", "open box 3"]
 
 
 def test_the_expert_of_the_toy_uses_all_that_is_on_offer() -> None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from evoharness.core.episode import Episode, View, begin
+from evoharness.core.episode import begin
 from evoharness.core.measures import measure
 from evoharness.core.parsing import Reply
 from evoharness.core.reward import episode_reward
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter

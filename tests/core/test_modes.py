@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from evoharness.core.actions import PART_OF, Recalled, describe
-from evoharness.core.episode import Episode, View
 from evoharness.core.parsing import META_VERBS
 from evoharness.core.settings import PARTS, HarnessConfig, Part
+from evoharness.core.state import Episode
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from evoharness.core.actions import Recalled
 from evoharness.core.environment import JSON, Environment, EnvironmentFault, Step, Task
-from evoharness.core.episode import Episode, View
 from evoharness.core.measures import measure
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter

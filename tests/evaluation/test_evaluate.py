@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evoharness import HarnessConfig
-from evoharness.core.episode import View
+from evoharness.core.view import View
 from evoharness.evaluation import PolicyFailure, compare, evaluate, load_records
 from evoharness.experience import ExperienceBank
 from evoharness.policies import FunctionPolicy, RandomPolicy

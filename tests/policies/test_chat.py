@@ -11,9 +11,11 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCall as LangChainCall
 
 from evoharness.core.environment import Task
-from evoharness.core.episode import Episode, View, begin, look
+from evoharness.core.episode import begin, look
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.state import Episode
+from evoharness.core.view import View
 from evoharness.policies import as_policy
 from evoharness.policies.chat import ChatPolicy, as_reply
 from evoharness.rollouts import rollout

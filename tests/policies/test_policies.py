@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from evoharness.core.episode import View, begin, look
+from evoharness.core.episode import begin, look
 from evoharness.core.parsing import Reply, parse_reply
 from evoharness.core.settings import HarnessConfig
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy, Policy, RandomPolicy, as_policy
 from evoharness.policies.chat import ChatPolicy
 from evoharness.rollouts import rollout

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from evoharness.core.environment import JSON, Capabilities, Environment, Step, Task
-from evoharness.core.episode import View
+from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import EnvironmentContract, ScriptedModel, ToyAdapter, open_in_order

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from evoharness.core.environment import Adapter, Environment, Step, Task, Words
-from evoharness.core.episode import View
+from evoharness.core.view import View
 from evoharness.testing import EnvironmentContract
 
 

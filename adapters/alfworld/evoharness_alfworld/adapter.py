@@ -21,7 +21,7 @@ from evoharness_alfworld.wording import normalise
 from evoharness_alfworld.words import VERBS, WORDS, seed_experience
 
 if TYPE_CHECKING:
-    from evoharness.core.episode import View
+    from evoharness.core.view import View
 
 
 class AlfworldAdapter(Adapter):

@@ -19,7 +19,8 @@ from evoharness_alfworld.objective import Goal, a_thing, plan, read_objective
 from evoharness_alfworld.scene import Scene, class_of, number_of
 
 if TYPE_CHECKING:
-    from evoharness.core.episode import Turn, View
+    from evoharness.core.state import Turn
+    from evoharness.core.view import View
 
 _APPLIANCES = {
     "clean": ("sinkbasin", "bathtubbasin"),
