@@ -15,9 +15,9 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
 from rich.console import Console
@@ -99,8 +99,7 @@ def _react_turns(turns: int) -> list[float]:
         """Open a box."""
         return f"Box {number} is empty."
 
-    make: Any = create_agent  # typed in part only
-    agent = make(ScriptedModel(script), [open_box])
+    agent = cast(Any, create_agent)(ScriptedModel(script), [open_box])
     agent.invoke({"messages": [("user", "Open the door.")]})
     return _gaps(times)
 
