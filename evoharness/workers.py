@@ -7,19 +7,26 @@ pool's process does, however that ends.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
 from socket import socketpair
 from typing import Any, cast
 
 from evoharness.core.environment import JSON, Environment, EnvironmentFault, Step, Task
+
+_GRACE_S = 5.0
+"""Seconds that an orphaned worker has to end by itself."""
 
 
 class WorkerPool:
@@ -49,9 +56,11 @@ class WorkerPool:
         self._timeout_s = timeout_s
         self._env = dict(env or {})
         self._idle: list[_Worker] = []
-        self._busy: set[_Worker] = set()
-        self._lock = threading.Lock()
-        atexit.register(self.close)
+        self._all: set[_Worker] = set()
+        self._closed = False
+        # An environment that is dropped unclosed may be collected inside one of our own calls.
+        self._lock = threading.RLock()
+        self._end = weakref.finalize(self, _kill_all, self._all)
 
     def environment(self, task: Task) -> Environment:
         """Return an environment that takes a worker with its first call and returns it at `close`.
@@ -62,36 +71,54 @@ class WorkerPool:
         return _Remote(self, task, self._timeout_s)
 
     def close(self) -> None:
-        """End all workers, busy ones too."""
+        """End all workers, busy ones too; no new one starts."""
         with self._lock:
-            workers = [*self._idle, *self._busy]
+            self._closed = True
             self._idle.clear()
-            self._busy.clear()
-        for worker in workers:
-            worker.kill()
-        atexit.unregister(self.close)
+        self._end()
 
     def lease(self) -> _Worker:
-        """Return a worker for one environment."""
+        """Return a worker for one environment.
+
+        Raises:
+            EnvironmentFault: the pool is closed.
+        """
         with self._lock:
+            self._refuse_when_closed()
             while self._idle:
                 worker = self._idle.pop()
                 if worker.alive():
-                    self._busy.add(worker)
                     return worker
-                worker.kill()
+                self._end_one(worker)
         worker = _Worker(self._factory, self._env)
         with self._lock:
-            self._busy.add(worker)
-        return worker
+            if not self._closed:
+                self._all.add(worker)
+                return worker
+        worker.kill()
+        self._refuse_when_closed()
+        raise AssertionError("a pool that was closed is open again")
 
     def release(self, worker: _Worker, *, reusable: bool) -> None:
         """Take a worker back; one that may be in a bad state, or is one too many, is ended."""
         with self._lock:
-            self._busy.discard(worker)
-            if reusable and worker.alive() and len(self._idle) < self.keep:
+            room = not self._closed and len(self._idle) < self.keep
+            if reusable and room and worker.alive():
                 self._idle.append(worker)
                 return
+        self._end_one(worker)
+
+    def _end_one(self, worker: _Worker) -> None:
+        self._all.discard(worker)
+        worker.kill()
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise EnvironmentFault("the worker pool is closed; make a new one")
+
+
+def _kill_all(workers: Iterable[_Worker]) -> None:
+    for worker in list(workers):
         worker.kill()
 
 
@@ -120,10 +147,8 @@ class _Worker:
             theirs.close()
         self._line: Connection[Any, Any] = Connection(ours.detach())
         self._lock = threading.Lock()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        self._awaiting = False
+        self._killed = False
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -135,12 +160,17 @@ class _Worker:
             EnvironmentFault: the worker died, hangs, or the environment raised.
         """
         with self._lock:
+            if self._awaiting:
+                raise _Broken(f"a call before `{method}` was interrupted")
+            message = json.dumps([method, *arguments]).encode()
             try:
-                message = json.dumps([method, *arguments])
-                self._line.send_bytes(message.encode())
+                # When Ctrl-C comes before the answer is read, the next call would read it.
+                self._awaiting = True
+                self._line.send_bytes(message)
                 if not self._line.poll(timeout_s):
                     raise _Broken(f"`{method}` took longer than {timeout_s:g} s; it was ended")
                 result, error = json.loads(self._line.recv_bytes())
+                self._awaiting = False
             except (EOFError, OSError) as error:
                 code = self._process.wait()
                 how = f"signal {-code}" if code < 0 else f"exit code {code}"
@@ -150,7 +180,12 @@ class _Worker:
         return result
 
     def kill(self) -> None:
-        self._process.kill()
+        if self._killed:
+            return
+        self._killed = True
+        # The worker leads a process group, which has what its environment started as well.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._line.close()
 
@@ -168,6 +203,7 @@ class _Remote(Environment):
         self._timeout_s = timeout_s
         self._worker: _Worker | None = None
         self._fault = ""
+        self._return: weakref.finalize[..., _Remote] | None = None
 
     def reset(self) -> Step:
         return _step_from(self._call("reset"))
@@ -179,13 +215,15 @@ class _Remote(Environment):
         return self._call("snapshot")
 
     def restore(self, snapshot: JSON | None, actions: Sequence[str]) -> None:
-        self._call("restore", snapshot, list(actions), patience=1 + len(actions))
+        # One answer for many steps: a second for each of them besides the usual limit.
+        self._call("restore", snapshot, list(actions), more_s=len(actions))
 
     def close(self) -> None:
         worker, self._worker = self._worker, None
         self._fault = self._fault or "the environment is closed"
         if worker is None:
             return
+        self._keep_from_returning()
         try:
             worker.call("close", [], self._timeout_s)
         except EnvironmentFault:
@@ -193,13 +231,16 @@ class _Remote(Environment):
         else:
             self._pool.release(worker, reusable=True)
 
-    def _call(self, method: str, *arguments: Any, patience: int = 1) -> Any:
+    def _call(self, method: str, *arguments: Any, more_s: float = 0) -> Any:
         if self._fault:
             raise EnvironmentFault(self._fault)
         if self._worker is None:
             self._worker = self._pool.lease()
+            # One that is dropped unclosed must not keep its process for ever.
+            self._return = weakref.finalize(self, self._pool.release, self._worker, reusable=False)
+            self._return.atexit = False
             self._guarded("make", [self._task.to_json()], self._timeout_s)
-        return self._guarded(method, arguments, self._timeout_s * patience)
+        return self._guarded(method, arguments, self._timeout_s + more_s)
 
     def _guarded(self, method: str, arguments: Sequence[Any], timeout_s: float) -> Any:
         worker = self._worker
@@ -209,9 +250,16 @@ class _Remote(Environment):
             return worker.call(method, arguments, timeout_s)
         except EnvironmentFault as fault:
             self._fault = str(fault)
-            self._worker = None
-            self._pool.release(worker, reusable=not isinstance(fault, _Broken))
+            # An environment that raised still has to be closed, by `close`.
+            if isinstance(fault, _Broken):
+                self._worker = None
+                self._keep_from_returning()
+                self._pool.release(worker, reusable=False)
             raise
+
+    def _keep_from_returning(self) -> None:
+        if self._return is not None:
+            self._return.detach()
 
 
 def _step_to(step: Step) -> JSON:
@@ -246,12 +294,18 @@ def _serve(factory: Callable[[JSON], Environment], line: Connection[Any, Any]) -
         try:
             method, *arguments = json.loads(line.recv_bytes())
         except EOFError:
+            if environment is not None:
+                environment.close()
             return
         result: Any = None
         error = ""
         try:
             if method == "make":
                 environment = factory(arguments[0])
+            elif method == "close":
+                closing, environment = environment, None
+                if closing is not None:
+                    closing.close()
             elif environment is None:
                 raise RuntimeError("no environment was made")
             else:
@@ -262,9 +316,21 @@ def _serve(factory: Callable[[JSON], Environment], line: Connection[Any, Any]) -
         line.send_bytes(json.dumps([result, error]).encode())
 
 
+def _end_with_owner(file_descriptor: int) -> None:
+    """End this process when the pool's has ended, also in the middle of a step that hangs."""
+    line = select.poll()
+    line.register(file_descriptor, 0)  # the end of the line is told without being asked for
+    line.poll()
+    time.sleep(_GRACE_S)
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
 def _main(name: str, file_descriptor: int) -> None:
     line: Connection[Any, Any] = Connection(file_descriptor)
     os.set_inheritable(file_descriptor, False)
+    threading.Thread(target=_end_with_owner, args=[file_descriptor], daemon=True).start()
     module, _, attribute = name.partition(":")
     try:
         factory = cast(Callable[[JSON], Environment], getattr(import_module(module), attribute))

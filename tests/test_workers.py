@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -120,6 +123,77 @@ def test_an_exception_of_the_environment_is_a_fault_with_its_words(pool: WorkerP
     with pytest.raises(EnvironmentFault, match="LookupError: no such thing"):
         environment.step("raise")
     environment.close()
+
+
+def test_an_environment_that_raised_is_closed(pool: WorkerPool, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    environment = pool.environment(Task("t", "o", data={"closing": str(closed)}))
+    environment.reset()
+    with pytest.raises(EnvironmentFault):
+        environment.step("raise")
+    environment.close()
+    assert closed.exists()
+
+
+def test_the_answer_to_an_interrupted_step_is_nobody_else_s(pool: WorkerPool) -> None:
+    environment = pool.environment(TASK)
+    environment.reset()
+    ctrl_c = threading.Timer(0.2, _thread.interrupt_main)
+    ctrl_c.start()
+    with pytest.raises(KeyboardInterrupt):
+        environment.step("nap")
+    ctrl_c.join()
+    environment.close()
+    after = pool.environment(TASK)
+    assert after.reset().observation.startswith("pid ")
+    assert after.step("wait").observation == "wait: 1"
+    after.close()
+
+
+def test_a_worker_takes_the_processes_of_its_environment_with_it() -> None:
+    pool = WorkerPool(FACTORY, timeout_s=1)
+    environment = pool.environment(TASK)
+    environment.reset()
+    pid = pid_of(environment.step("start a process").observation)
+    with pytest.raises(EnvironmentFault):
+        environment.step("hang")
+    wait_until_gone(pid)
+    pool.close()
+
+
+def test_an_environment_that_is_dropped_unclosed_keeps_no_process(pool: WorkerPool) -> None:
+    environment = pool.environment(TASK)
+    pid = pid_of(environment.reset().observation)
+    del environment
+    gc.collect()
+    assert not is_running(pid)
+
+
+def test_a_closed_pool_starts_no_worker(pool: WorkerPool) -> None:
+    pool.close()
+    with pytest.raises(EnvironmentFault, match="pool is closed"):
+        pool.environment(TASK).reset()
+
+
+def test_a_hung_worker_ends_with_its_killed_owner() -> None:
+    program = textwrap.dedent(
+        f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from evoharness.core.environment import Task
+        from evoharness.workers import WorkerPool
+        environment = WorkerPool({FACTORY!r}).environment(Task("t", "o"))
+        print(environment.reset().observation.removeprefix("pid "), flush=True)
+        environment.step("hang")
+        """
+    )
+    owner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    pid = int(owner.stdout.readline())
+    owner.kill()
+    owner.wait(timeout=30)
+    owner.stdout.close()
+    wait_until_gone(pid)
 
 
 def test_a_factory_that_is_not_there_is_named() -> None:

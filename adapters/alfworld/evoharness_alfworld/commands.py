@@ -72,8 +72,8 @@ def download(
     target = (data_dir or home(None)).expanduser().resolve()
     if (target / FOLDER).exists() and not force:
         raise ValueError(f"{target / FOLDER} is there already; --force replaces it")
-    upstream = _upstream()
     target.mkdir(parents=True, exist_ok=True)
+    upstream = _upstream(target)
     with tempfile.TemporaryDirectory(dir=target, prefix=".download-") as folder:
         staging = Path(folder)
         try:
@@ -154,7 +154,7 @@ def _put_in_place(new: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _upstream() -> Any:
+def _upstream(data: Path) -> Any:
     """Load upstream's downloader, which is installed as a script."""
     script = Path(sysconfig.get_path("scripts")) / "alfworld-download"
     if not script.is_file():
@@ -162,11 +162,18 @@ def _upstream() -> Any:
             'upstream\'s downloader is not installed: pip install "evoharness[alfworld]"'
         )
     # Importing alfworld makes a folder in the user's home unless it is told of one.
-    os.environ.setdefault(VARIABLE, str(home(None).expanduser()))
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(data)
     loader = importlib.machinery.SourceFileLoader("alfworld_download", str(script))
     spec = importlib.util.spec_from_loader("alfworld_download", loader)
     if spec is None:
         raise ImportError(f"{script} cannot be loaded")
     module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    try:
+        loader.exec_module(module)
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
     return module

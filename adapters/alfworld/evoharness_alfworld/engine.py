@@ -17,6 +17,9 @@ FACTORY = f"{__name__}:open_game"
 
 _BANNER = re.compile(r"-= Welcome to TextWorld, ALFRED! =-\s*|\s*Your task is to: [^\n]*")
 _NOTHING = "Nothing happens."
+# TextWorld loads a copy of its planner for each engine and keeps it for ever, 2.3 MB each, so an
+# engine is used again for the next game.
+_SPARE: list[Any] = []
 _OVER = "The episode is over; nothing more can be done."
 
 
@@ -53,9 +56,9 @@ class TextWorldGame(Environment):
         return self._last
 
     def close(self) -> None:
-        """Free the engine."""
+        """Give the engine to this process's next game."""
         if self._env is not None:
-            self._env.close()
+            _SPARE.append(self._env)
             self._env = None
 
 
@@ -73,8 +76,10 @@ def _load(game: Any) -> Any:
     from textworld import EnvInfos
     from textworld.envs.pddl import PddlEnv
 
-    wanted = EnvInfos(won=True, admissible_commands=True)
-    environment: Any = AlfredDemangler(PddlEnv(wanted))
+    if _SPARE:
+        environment: Any = _SPARE.pop()
+    else:
+        environment = AlfredDemangler(PddlEnv(EnvInfos(won=True, admissible_commands=True)))
     environment.load(game)
     return environment
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from evoharness.core.environment import JSON, Task
+from evoharness_alfworld import priors
 
 # A receptacle a line, with what is in it; a star marks one that has to be opened.
 _KITCHEN = """
@@ -70,9 +71,9 @@ ToiletPaperHanger:
 GarbageCan: SoapBottle
 """
 _WASHROOM = """
-CounterTop: SoapBar, HandTowel
-Shelf: Cloth, SprayBottle
-Shelf: Candle
+CounterTop: SoapBar, HandTowel, ToiletPaper
+Shelf: Cloth, SprayBottle, Candle
+Shelf: Candle, SoapBottle
 Cabinet*: SoapBottle, SoapBottle
 Cabinet*: ToiletPaper
 SinkBasin:
@@ -211,11 +212,11 @@ class _Placed:
 def problem(house: House) -> str:
     """Return the PDDL problem of a house."""
     room = _place(house.room)
-    spots = {receptacle: f"loc_bar_{n}" for n, receptacle in enumerate(room.receptacles, 1)}
+    spots = _spots(room)
     kinds = sorted({*room.receptacles.values()})
     things = sorted({*room.objects.values()})
     declared = ["agent1 - agent", "loc_bar_0 - location"]
-    declared += [f"{spot} - location" for spot in spots.values()]
+    declared += [f"{spot} - location" for spot in dict.fromkeys(spots.values())]
     declared += [f"{receptacle} - receptacle" for receptacle in room.receptacles]
     declared += [f"{thing} - object" for thing in room.objects]
     declared += [f"{kind}Type - rtype" for kind in kinds]
@@ -224,7 +225,11 @@ def problem(house: House) -> str:
     facts += [f"receptacleType {r} {kind}Type" for r, kind in room.receptacles.items()]
     facts += [f"receptacleAtLocation {r} {spot}" for r, spot in spots.items()]
     facts += [f"openable {r}" for r in room.openable]
-    facts += [f"canContain {k}Type {t}Type" for k in kinds for t in things if t not in _FIXED]
+    facts += [f"canContain {k}Type {t}Type" for k in kinds for t in things if _fits(t, k, house)]
+    facts += [
+        f"canContain {room.receptacles[receptacle]}Type {room.objects[thing]}Type"
+        for thing, receptacle in room.where.items()
+    ]
     for thing, kind in room.objects.items():
         facts += [f"objectType {thing} {kind}Type", f"inReceptacle {thing} {room.where[thing]}"]
         facts += [f"objectAtLocation {thing} {spots[room.where[thing]]}"]
@@ -253,6 +258,29 @@ def _place(room: str) -> _Placed:
             placed.objects[object_id] = thing
             placed.where[object_id] = receptacle
     return placed
+
+
+def _spots(room: _Placed) -> dict[str, str]:
+    """Return where each receptacle is; neighbours of a class share a place in pairs, as in most
+    official games, so that one cannot `go to` the second of them.
+    """
+    spots: dict[str, str] = {}
+    before, paired = "", True
+    for number, (receptacle, kind) in enumerate(room.receptacles.items(), 1):
+        paired = kind == before and not paired
+        spots[receptacle] = list(spots.values())[-1] if paired else f"loc_bar_{number}"
+        before = kind
+    return spots
+
+
+def _fits(thing: str, receptacle: str, house: House) -> bool:
+    """Return whether an object class goes into a receptacle class: where it was ever seen, or
+    where the task wants it.
+    """
+    if thing in _FIXED:
+        return False
+    wanted = (thing, receptacle) == (house.thing, house.target)
+    return wanted or priors.chance(thing.lower(), receptacle.lower()) > 0
 
 
 def _abilities(kind: str) -> list[str]:
