@@ -21,10 +21,9 @@ class StoredReply(TypedDict):
     usage: dict[str, int]
 
 
-class Turn(TypedDict):
-    """One finished turn, as traces and prompts read it."""
+class ReadReply(TypedDict):
+    """A reply and the one action that was read into it."""
 
-    index: int
     prompt: str
     """The user message that was answered."""
     reply: StoredReply
@@ -33,6 +32,18 @@ class Turn(TypedDict):
     """A meta-verb, `act`, or "" when no action could be established."""
     argument: str
     codes: list[str]
+
+
+class Pending(ReadReply):
+    """A reply that waits for its node."""
+
+    route: str
+
+
+class Turn(ReadReply):
+    """One finished turn, as traces and prompts read it."""
+
+    index: int
     kind: Literal["env", "meta", "invalid"]
     """`invalid`: nothing was executed (malformed, unknown, or switched off)."""
     valid: bool
@@ -40,18 +51,6 @@ class Turn(TypedDict):
     charged: bool
     result: str
     """The observation or answer that the action brought."""
-
-
-class Pending(TypedDict):
-    """A reply that was read and waits for its node."""
-
-    prompt: str
-    reply: StoredReply
-    thought: str
-    verb: str
-    argument: str
-    codes: list[str]
-    route: str
 
 
 class Outcome(TypedDict):
