@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -124,8 +127,6 @@ def _play(
     as_json: bool,
 ) -> bool:
     """Play through the graph, show it, and return whether the task was solved."""
-    from contextlib import nullcontext
-
     from rich.live import Live
 
     from evoharness.cli import show
@@ -166,7 +167,8 @@ def _play(
     return bool(state["outcome"]["success"])
 
 
-def _saver(path: Path) -> Any:
+@contextmanager
+def _saver(path: Path) -> Generator[Any]:
     try:
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError as error:
@@ -174,4 +176,9 @@ def _saver(path: Path) -> Any:
             'durable episodes need SQLite checkpoints: pip install "evoharness[sqlite]"'
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    return SqliteSaver.from_conn_string(str(path))
+    try:
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            saver.setup()
+            yield saver
+    except sqlite3.Error as error:
+        raise OSError(f"--checkpoint {path} cannot be used: {error}") from error

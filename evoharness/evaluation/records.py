@@ -75,12 +75,16 @@ class EvaluationFolder:
         """
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"--out {self.path} is a file; name a folder")
+        known = self.path / "run.json"
+        if self.path.exists() and not known.exists() and any(self.path.glob("[!.]*")):
+            raise ValueError(
+                f"--out {self.path} holds files that are no evaluation's; name a new folder"
+            )
         self._records.mkdir(parents=True, exist_ok=True)
         try:
             self._lock.acquire()
         except Timeout:
             raise OSError(f"another evaluation is writing to {self.path}") from None
-        known = self.path / "run.json"
         if not known.exists():
             write_atomically(known, manifest.model_dump_json(indent=2) + "\n")
             return

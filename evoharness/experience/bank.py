@@ -108,6 +108,7 @@ class ExperienceBank:
             RuntimeError: the folder is in use by another bank.
             ValueError: the bank was written with another embedding.
             NotADirectoryError: the path is a file.
+            OSError: the folder's database is broken.
         """
         from filelock import FileLock, Timeout
 
@@ -128,8 +129,13 @@ class ExperienceBank:
             ) from None
         try:
             return cls(domain, embedding or WordLlamaEmbedding(), folder, lock)
-        except BaseException:
+        except BaseException as error:
             lock.release()
+            if type(error).__module__.startswith("chromadb."):
+                raise OSError(
+                    f"the Experience bank in {folder} cannot be opened: {error}; "
+                    "restore the folder from a copy, or name a new one"
+                ) from error
             raise
 
     def add(self, entries: Iterable[Entry]) -> int:

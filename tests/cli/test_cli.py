@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,7 @@ def test_an_unsolved_episode_has_an_exit_code_of_its_own() -> None:
         (["run", TOY, "--model", "nobody:x"], "nobody"),
         (["eval", TOY, "--out", "/dev/null"], "/dev/null is a file"),
         (["compare", "/nonexistent"], "holds no evaluation"),
+        (["eval", TOY, "--out", "/etc"], "holds files that are no evaluation's"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_exit_code_2(arguments: list[str], told: str) -> None:
@@ -76,6 +79,53 @@ def test_bad_input_gets_one_sentence_and_exit_code_2(arguments: list[str], told:
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--bank"])
+def test_a_broken_file_of_ours_is_named(tmp_path: Path, option: str) -> None:
+    broken = tmp_path / "chroma.sqlite3"
+    broken.write_text("not a database")
+    done = evoharness("run", TOY, option, tmp_path if option == "--bank" else broken)
+    assert done.returncode == 1
+    assert str(tmp_path) in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [["run", TOY, "--max-steps", "0"], ["run"], ["dance"]])
+def test_a_usage_error_names_the_help(arguments: list[str]) -> None:
+    done = evoharness(*arguments)
+    assert done.returncode == 2
+    assert "--help" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_told_in_one_line_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom evoharness.testing import open_in_order\n"
+        "def act(view):\n    time.sleep(0.1)\n    return open_in_order(view)\n"
+    )
+    command = [sys.executable, "-m", "evoharness.cli", "eval", TOY, "--policy", "slow:act"]
+    command += ["--out", str(tmp_path / "out"), "--limit", "8", "--workers", "2", "--json"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    records = tmp_path / "out" / "records"
+    deadline = time.monotonic() + 60
+    while not (records.exists() and list(records.glob("[!.]*.json"))):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told.strip().startswith("error: interrupted")
+    assert len(told.strip().splitlines()) == 1
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["episodes"] == 8
+
+
+def test_a_terminal_that_knows_ascii_only_is_no_obstacle() -> None:
+    done = evoharness("run", TOY, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_server_that_is_down_ends_the_episode_and_says_so() -> None:

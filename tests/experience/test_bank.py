@@ -368,6 +368,12 @@ class TestOnDisk:
         with pytest.raises(NotADirectoryError, match=r"bank\.json is a file"):
             ExperienceBank.open(path, "kitchen")
 
+    def test_a_broken_folder_is_named_and_freed(self, tmp_path: Path) -> None:
+        (tmp_path / "chroma.sqlite3").write_text("not a database")
+        for _ in range(2):
+            with pytest.raises(OSError, match="cannot be opened"):
+                ExperienceBank.open(tmp_path, "kitchen")
+
     def test_another_process_is_refused_until_the_owner_dies(self, tmp_path: Path) -> None:
         """The owner is killed without a chance to clean up; what it wrote is there."""
         code = (
