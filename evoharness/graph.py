@@ -92,10 +92,13 @@ def create_harness(
         A compiled graph from `{"task": …}` to the finished episode. Its `custom` stream carries
         each finished turn and the outcome.
     """
-    if isinstance(adapter, str):
-        adapter = load_adapter(adapter)
+    domain: Any = load_adapter(adapter) if isinstance(adapter, str) else adapter
+    if not isinstance(domain, Adapter):
+        raise TypeError(
+            f"{domain!r} is no adapter: give an instance of an Adapter, or a registered name"
+        )
     config = config or HarnessConfig()
-    graph = _Graph(as_policy(policy), adapter, experience, config)
+    graph = _Graph(as_policy(policy), domain, experience, config)
     builder = StateGraph(
         HarnessState,
         context_schema=HarnessContext,

@@ -185,6 +185,26 @@ def test_what_is_no_task_is_refused() -> None:
         harness.invoke({"run": "nothing else"})
 
 
+@pytest.mark.parametrize("adapter", [ToyAdapter, None, 3])
+def test_what_is_no_adapter_is_refused(adapter: Any) -> None:
+    with pytest.raises(TypeError, match="give an instance of an Adapter"):
+        create_harness(open_in_order, adapter)
+
+
+def test_an_environment_that_answers_with_no_step_is_named() -> None:
+    class Mute(ToyEnvironment):
+        def step(self, action: str) -> Any:
+            return "Box 1 is empty."
+
+    class Adapter(ToyAdapter):
+        def make(self, task: Task) -> Environment:
+            return Mute(task)
+
+    outcome = create_harness(open_in_order, Adapter()).invoke({"task": "door-00"})["outcome"]
+    assert outcome["reason"] == "environment_error"
+    assert "`reset` and `step` return a Step" in outcome["detail"]
+
+
 def test_the_picture_has_a_node_for_each_meta_action() -> None:
     picture = create_harness(open_in_order, ToyAdapter()).get_graph().draw_mermaid()
     for node in ("policy", "track", "commit", "recall", "note", "act", "reject", "finish"):

@@ -14,6 +14,7 @@ from evoharness.cli.app import app
 @app.command()
 def adapters(as_json: o.AsJson = False) -> None:
     """List the installed adapters, their splits and policies."""
+    from rich.markup import escape
     from rich.table import Table
 
     from evoharness.cli import show
@@ -46,7 +47,9 @@ def adapters(as_json: o.AsJson = False) -> None:
         table.add_column(column)
     for facts in found:
         if "error" in facts:
-            table.add_row(facts["name"], facts["package"], f"[red]{facts['error']}[/red]", "")
+            table.add_row(
+                facts["name"], facts["package"], f"[red]{escape(facts['error'])}[/red]", ""
+            )
         else:
             splits, policies = ", ".join(facts["splits"]), ", ".join(facts["policies"])
             table.add_row(facts["name"], facts["package"], splits, policies)

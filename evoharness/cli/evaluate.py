@@ -52,6 +52,7 @@ def evaluate_command(
 
     [dim]evoharness eval alfworld --split valid_unseen --policy expert --workers 2 --out runs/a[/dim]
     """
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -91,7 +92,8 @@ def evaluate_command(
             won += record.measures.success
             bar.update(job, advance=1, description=f"playing, {won} solved")
             if record.detail:
-                screen.print(f"[red]{record.task}: {record.measures.reason}[/red] {record.detail}")
+                what = f"[red]{escape(record.task)}: {record.measures.reason}[/red]"
+                screen.print(f"{what} {escape(record.detail)}")
 
         try:
             summary = evaluate(
@@ -116,7 +118,8 @@ def evaluate_command(
         typer.echo(json.dumps(summary))
         return
     screen.print(show.summary_table([summary], f"{domain.name} {summary['split']}"))
-    screen.print(f"{out / 'summary.json'} and {out / 'traces.jsonl'} are written")
+    written = f"{out / 'summary.json'} and {out / 'traces.jsonl'} are written"
+    screen.print(written, markup=False)
 
 
 @app.command()

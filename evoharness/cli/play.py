@@ -128,6 +128,7 @@ def _play(
 ) -> bool:
     """Play through the graph, show it, and return whether the task was solved."""
     from rich.live import Live
+    from rich.markup import escape
 
     from evoharness.cli import show
     from evoharness.core.measures import measure
@@ -144,7 +145,8 @@ def _play(
             if before.next:
                 screen.print(f"[dim]going on at turn {len(before.values['turns']) + 1}[/dim]")
                 start = None
-        screen.print(f"[bold]{task.objective}[/bold]  [dim]{task.id} · {policy.name}[/dim]")
+        who = f"[dim]{escape(task.id)} · {escape(policy.name)}[/dim]"
+        screen.print(f"[bold]{escape(task.objective)}[/bold]  {who}")
         state: Any = None
         with Live(console=screen, refresh_per_second=8, transient=True) as live:
             stream = harness.stream(start, settings, stream_mode=["custom", "values"])

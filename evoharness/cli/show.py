@@ -64,7 +64,7 @@ def summary_table(runs: Sequence[Mapping[str, Any]], title: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for run in runs:
-        table.add_column(str(run.get("folder", run["policy"]["name"])), justify="right")
+        table.add_column(escape(str(run.get("folder", run["policy"]["name"]))), justify="right")
     rows: list[tuple[str, list[str]]] = [
         ("policy", [run["policy"]["name"] for run in runs]),
         ("mode", [_mode(run["config"]) for run in runs]),
@@ -89,7 +89,7 @@ def summary_table(runs: Sequence[Mapping[str, Any]], title: str) -> Table:
         ("tokens in / out", [f"{r['tokens']['input']} / {r['tokens']['output']}" for r in runs])
     )
     for name, cells in rows:
-        table.add_row(name, *cells)
+        table.add_row(escape(name), *map(escape, cells))
     return table
 
 
@@ -101,7 +101,7 @@ def pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
     for pair in pairs:
         low, high = pair["bootstrap_95"]
         table.add_row(
-            f"{pair['first']} -> {pair['second']}",
+            escape(f"{pair['first']} -> {pair['second']}"),
             str(pair["shared_tasks"]),
             str(pair["only_first_won"]),
             str(pair["only_second_won"]),

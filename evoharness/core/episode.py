@@ -291,8 +291,15 @@ def _listed(step: Step) -> list[str] | None:
     return None if step.admissible is None else list(step.admissible)
 
 
-def _clean(step: Step) -> Step:
-    """Return the step with text that every store can hold; environments read files of users."""
+def _clean(answer: Any) -> Step:
+    """Return the step with text that every store can hold; environments read files of users.
+
+    Raises:
+        TypeError: the environment answered with something else.
+    """
+    if not isinstance(answer, Step):
+        raise TypeError(f"the environment answered {answer!r}; `reset` and `step` return a Step")
+    step = answer
     listed = step.admissible
     return replace(
         step,

@@ -197,6 +197,22 @@ def test_adapters_lists_alfworld() -> None:
     assert "alfworld" in evoharness("adapters").stdout
 
 
+def test_an_adapter_that_cannot_be_loaded_is_listed_with_what_to_do() -> None:
+    program = (
+        "import sys; sys.modules['textworld'] = None; sys.argv = ['evoharness', 'adapters']; "
+        "from evoharness.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+    )
+    assert 'pip install "evoharness[alfworld]"' in done.stdout
+
+
 def test_help_teaches() -> None:
     top = evoharness("--help").stdout
     for word in ("evoharness demo", "run", "eval", "compare", "adapters", "alfworld", "Exit codes"):
