@@ -32,7 +32,7 @@ class LiveEnvironments:
     played on, or a checkpoint further back is continued), gets a restored one.
     """
 
-    def __init__(self, adapter: Adapter, limit: int = 256) -> None:
+    def __init__(self, adapter: Adapter, limit: int = 64) -> None:
         self._adapter = adapter
         self._limit = limit
         self._live: OrderedDict[str, tuple[Environment, str]] = OrderedDict()

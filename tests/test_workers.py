@@ -24,11 +24,6 @@ FACTORY = "worker_environments:make"
 TASK = Task("t", "Do as told.")
 
 
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-
-
 @pytest.fixture
 def pool() -> Iterator[WorkerPool]:
     pool = WorkerPool(FACTORY, keep=1, timeout_s=30)

@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from toy_episodes import BOX, DOOR, Memory, Shelf, altered, play
 
 from evoharness.core import episode
-from evoharness.core.environment import JSON, Environment, Step, Task
+from evoharness.core.environment import JSON, Step
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.settings import HarnessConfig
 from evoharness.core.state import Episode, env_actions, merge_turns
-from evoharness.core.view import View
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter, open_in_order
 from evoharness.testing.toy import ToyEnvironment
-
-DOOR = ToyAdapter().task("door-12")
-"""Five boxes; the key is in the first."""
-BOX = "<action>open box {}</action>".format
-
-
-@dataclass
-class Memory:
-    """One remembered entry."""
-
-    kind: str
-    text: str
-    score: float = 0.5
-
-
-class Shelf:
-    """An Experience that recalls what it is made with and keeps notes."""
-
-    def __init__(self, *entries: Memory) -> None:
-        self.entries = entries
-        self.asked: list[tuple[str, str, int]] = []
-        self.notes: list[tuple[str, str, str]] = []
-
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Memory]:
-        self.asked.append((query, task_type, limit))
-        return self.entries[:limit]
-
-    def note(self, text: str, *, source: str, task_type: str) -> None:
-        self.notes.append((text, source, task_type))
 
 
 class BrokenShelf(Shelf):
@@ -56,37 +27,6 @@ class BrokenShelf(Shelf):
 
     def note(self, text: str, *, source: str, task_type: str) -> None:
         raise OSError("the disk is full")
-
-
-def play(*replies: str | Reply | Callable[[], str], **given: Any) -> Episode:
-    """Play the replies in order and then `open box 5` until the end."""
-    adapter = given.pop("adapter", None) or ToyAdapter()
-    experience = given.pop("experience", Shelf())
-    given.setdefault("max_steps", 12)
-    config = HarnessConfig(**given)
-
-    def decide(view: View) -> str | Reply:
-        turn = len(view.turns)
-        if turn >= len(replies):
-            return "<action>open box 5</action>"
-        reply = replies[turn]
-        return reply() if callable(reply) else reply
-
-    policy = FunctionPolicy(decide, "script")
-    [state] = rollout(policy, adapter, [DOOR], experience=experience, config=config)
-    return state
-
-
-def altered(environment: type[Environment], **functions: Any) -> ToyAdapter:
-    """Return a toy adapter with another environment, and with other functions."""
-
-    class Altered(ToyAdapter):
-        def make(self, task: Task) -> Environment:
-            return environment(task)  # pyright: ignore[reportCallIssue]
-
-    for name, function in functions.items():
-        setattr(Altered, name, function)
-    return Altered()
 
 
 def results(state: Episode) -> list[str]:

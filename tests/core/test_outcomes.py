@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_episodes import BOX, DOOR, Shelf, altered, play
 
-from evoharness.core.actions import Recalled
-from evoharness.core.environment import JSON, Environment, EnvironmentFault, Step, Task
+from evoharness.core.environment import JSON, EnvironmentFault, Step
 from evoharness.core.measures import measure
 from evoharness.core.parsing import Reply, ToolCall
 from evoharness.core.settings import HarnessConfig
@@ -23,57 +22,12 @@ from evoharness.rollouts import rollout
 from evoharness.testing import ToyAdapter
 from evoharness.testing.toy import ToyEnvironment
 
-DOOR = ToyAdapter().task("door-12")
-"""Five boxes; the key is in the first."""
-BOX = "<action>open box {}</action>".format
-
-
-class Shelf:
-    """An Experience that is empty and stays so."""
-
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Recalled]:
-        return ()
-
-    def note(self, text: str, *, source: str, task_type: str) -> None:
-        return None
-
-
-def play(*replies: str | Reply | Callable[[], str], **given: Any) -> Episode:
-    """Play the replies in order and then `open box 5` until the end."""
-    adapter = given.pop("adapter", None) or ToyAdapter()
-    experience = given.pop("experience", Shelf())
-    given.setdefault("max_steps", 12)
-    config = HarnessConfig(**given)
-
-    def decide(view: View) -> str | Reply:
-        turn = len(view.turns)
-        if turn >= len(replies):
-            return "<action>open box 5</action>"
-        reply = replies[turn]
-        return reply() if callable(reply) else reply
-
-    policy = FunctionPolicy(decide, "script")
-    [state] = rollout(policy, adapter, [DOOR], experience=experience, config=config)
-    return state
-
 
 def outcome(state: Episode) -> tuple[str, bool, float, str]:
     ended = state["outcome"]
     assert ended is not None
     assert state["pending"] is None
     return ended["reason"], ended["success"], ended["score"], ended["detail"]
-
-
-def altered(environment: type[Environment], **functions: Any) -> ToyAdapter:
-    """Return a toy adapter with another environment, or with other functions."""
-
-    class Altered(ToyAdapter):
-        def make(self, task: Task) -> Environment:
-            return environment(task)  # pyright: ignore[reportCallIssue]
-
-    for name, function in functions.items():
-        setattr(Altered, name, function)
-    return Altered()
 
 
 def test_success() -> None:
