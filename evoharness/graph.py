@@ -42,8 +42,8 @@ class HarnessInput(TypedDict, total=False):
 
     task: str | JSON | Task
     """A task id of the adapter, a `Task`, or its JSON form."""
-    run: str
-    """Names the episode as the source of its notes; made up when absent."""
+    source: str
+    """Names the episode as the source of its notes; by default a name made up for each."""
 
 
 class HarnessState(Episode):
@@ -53,6 +53,8 @@ class HarnessState(Episode):
     """
 
     run: str
+    """Names the live environment of this episode."""
+    source: str
     turns: Annotated[list[Turn], DeltaChannel(_fold_turns)]
 
 
@@ -158,7 +160,7 @@ class _Graph:
     def reset(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
         nodes = self._for(runtime.context)
         task = as_task(state.get("task"), nodes.adapter)
-        run = state.get("run") or uuid.uuid4().hex
+        run = uuid.uuid4().hex
         # A thread may be used for one episode after another: the turns of the last one go.
         return {**nodes.reset(task, run), "run": run, "turns": Overwrite([])}
 
@@ -200,7 +202,7 @@ class _Graph:
         return _told(self._for(runtime.context).recall(state), runtime)
 
     def note(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).note(state, state["run"]), runtime)
+        return _told(self._for(runtime.context).note(state, _source(state)), runtime)
 
     def act(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
         return _told(self._for(runtime.context).act(state, state["run"]), runtime)
@@ -245,6 +247,10 @@ def _told(update: Update, runtime: Runtime[HarnessContext]) -> Update:
     for turn in update.get("turns", ()):
         runtime.stream_writer({"type": "turn", "turn": turn})
     return update
+
+
+def _source(state: HarnessState) -> str:
+    return state.get("source") or state["run"]
 
 
 def _cancelled(context: HarnessContext | None) -> bool:

@@ -161,6 +161,16 @@ class TestCalling:
         harness.invoke({"task": TASKS[2]}, thread("same"))
         assert as_bytes(harness.invoke({"task": TASKS[0]}, thread("same"))) == expected[0]
 
+    def test_notes_name_the_episode_they_come_from(self) -> None:
+        with ExperienceBank.in_memory("toy") as own:
+            harness = create_harness(open_in_order, ToyAdapter(), own, checkpointer=InMemorySaver())
+            for source in ({"source": "mine"}, {"source": "mine"}, {"source": ""}, {"source": ""}):
+                given: Any = {"task": TASKS[0], **source}
+                harness.invoke(given, thread("same"))
+            sources = [entry.source.partition("#")[0] for entry in own.entries("pending")]
+        assert len(sources) == len(set(sources)) == 3
+        assert "mine" in sources
+
     def test_threads_share_one_graph(self, harness: Any, expected: list[bytes]) -> None:
         def play(number: int) -> bytes:
             return as_bytes(harness.invoke({"task": TASKS[number % 4]}, thread(f"t{number}")))
@@ -182,7 +192,7 @@ def test_what_is_no_task_is_refused() -> None:
     with pytest.raises(KeyError, match="door-99"):
         harness.invoke({"task": "door-99"})
     with pytest.raises(ValueError, match="give a task id, a Task"):
-        harness.invoke({"run": "nothing else"})
+        harness.invoke({"source": "nothing else"})
 
 
 @pytest.mark.parametrize("adapter", [ToyAdapter, None, 3])

@@ -139,7 +139,7 @@ def _play(
     with _saver(checkpoint) if checkpoint else nullcontext() as saver:
         harness = create_harness(policy, adapter, experience, config=config, checkpointer=saver)
         settings: Any = {"configurable": {"thread_id": task.id}}
-        start: Any = {"task": task.to_json(), "run": task.id}
+        start: Any = {"task": task.to_json(), "source": task.id}
         if saver is not None:
             before = harness.get_state(settings)
             if before.next:
