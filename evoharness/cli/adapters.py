@@ -1,9 +1,9 @@
-"""`evoharness adapters`: what is installed."""
+"""`evoharness adapters` and `evoharness tasks`: what there is to play."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -54,3 +54,26 @@ def adapters(as_json: o.AsJson = False) -> None:
             splits, policies = ", ".join(facts["splits"]), ", ".join(facts["policies"])
             table.add_row(facts["name"], facts["package"], splits, policies)
     show.console().print(table)
+
+
+@app.command()
+def tasks(
+    adapter: o.AdapterName,
+    split: Annotated[
+        str | None, typer.Option("--split", help="Default: the adapter's first.")
+    ] = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """List a split's tasks: the ids that `run --task` takes, with their objectives."""
+    from evoharness.registry import load_adapter
+
+    domain = load_adapter(adapter)
+    try:
+        found = domain.tasks(split or domain.splits[0])
+    finally:
+        domain.close()
+    if as_json:
+        typer.echo(json.dumps([task.to_json() for task in found]))
+        return
+    for task in found:
+        typer.echo(f"{task.id}\t{task.objective}")

@@ -19,7 +19,7 @@ EXITS = (
 )
 
 
-_ORDER = ("demo", "run", "eval", "compare", "adapters")
+_ORDER = ("demo", "run", "eval", "compare", "adapters", "tasks")
 
 
 class _Groups(TyperGroup):

@@ -112,7 +112,10 @@ def _find_task(adapter: Adapter, task: str | None, split: str | None) -> Task:
         return adapter.task(task)
     found = next((one for one in adapter.tasks(split) if one.id == task), None)
     if found is None:
-        raise KeyError(f"{adapter.name} has no task {task!r} in split {split!r}")
+        raise KeyError(
+            f"{adapter.name} has no task {task!r} in split {split!r}; "
+            "`evoharness tasks` lists the tasks"
+        )
     return found
 
 

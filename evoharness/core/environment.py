@@ -178,7 +178,9 @@ class Adapter(ABC):
             if found is not None:
                 return found
         hint = f" Not searched: {'; '.join(missing)}" if missing else ""
-        raise KeyError(f"{self.name} has no task {task_id!r}.{hint}")
+        raise KeyError(
+            f"{self.name} has no task {task_id!r}; `evoharness tasks` lists the tasks.{hint}"
+        )
 
     def normalise(self, action: str) -> str:
         """Return the action in the domain's own spelling (case, articles, old wordings)."""

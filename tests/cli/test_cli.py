@@ -61,7 +61,7 @@ def test_an_unsolved_episode_has_an_exit_code_of_its_own() -> None:
         (["run", "alfwrld"], "Did you mean 'alfworld'?"),
         (["run", "nowhere:Adapter"], "cannot be imported"),
         (["run", "evoharness.testing:ScriptedModel"], "not a subclass of evoharness.Adapter"),
-        (["run", TOY, "--task", "door-99"], "no task 'door-99'"),
+        (["run", TOY, "--task", "door-99"], "no task 'door-99'; `evoharness tasks` lists"),
         (["run", TOY, "--split", "attic"], "no split 'attic'"),
         (["run", TOY, "--policy", "genius"], "no policy 'genius'; it has expert, random"),
         (["run", TOY, "--policy", "nowhere:act"], "cannot be imported"),
@@ -195,6 +195,15 @@ def test_adapters_lists_alfworld() -> None:
     assert alfworld["splits"] == ["demo", "train", "valid_seen", "valid_unseen"]
     assert "expert" in alfworld["policies"]
     assert "alfworld" in evoharness("adapters").stdout
+
+
+def test_tasks_lists_the_ids_that_run_takes() -> None:
+    lines = evoharness("tasks", TOY).stdout.splitlines()
+    assert lines[0] == "door-00\tOpen the door."
+    listed = json.loads(evoharness("tasks", "alfworld", "--json").stdout)
+    assert len(listed) == 12
+    assert all(task["id"].startswith("demo/") for task in listed)
+    assert evoharness("tasks", TOY, "--split", "attic").returncode == 2
 
 
 def test_an_adapter_that_cannot_be_loaded_is_listed_with_what_to_do() -> None:
