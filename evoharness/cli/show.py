@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -64,7 +65,8 @@ def summary_table(runs: Sequence[Mapping[str, Any]], title: str) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for run in runs:
-        table.add_column(escape(str(run.get("folder", run["policy"]["name"]))), justify="right")
+        folder = Path(run.get("folder", run["policy"]["name"]))
+        table.add_column(escape(folder.name), justify="right")
     rows: list[tuple[str, list[str]]] = [
         ("policy", [run["policy"]["name"] for run in runs]),
         ("mode", [_mode(run["config"]) for run in runs]),
@@ -101,7 +103,7 @@ def pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
     for pair in pairs:
         low, high = pair["bootstrap_95"]
         table.add_row(
-            escape(f"{pair['first']} -> {pair['second']}"),
+            escape(f"{Path(pair['first']).name} -> {Path(pair['second']).name}"),
             str(pair["shared_tasks"]),
             str(pair["only_first_won"]),
             str(pair["only_second_won"]),
