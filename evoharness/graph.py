@@ -7,14 +7,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.channels.delta import DeltaChannel
+from langgraph.channels.ephemeral_value import EphemeralValue
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
-from langgraph.types import Overwrite
+from langgraph.types import Overwrite, StateSnapshot
+from typing_extensions import TypedDict
 
 from evoharness.core import episode
 from evoharness.core.actions import Experience
@@ -42,8 +44,10 @@ class HarnessInput(TypedDict, total=False):
 
     task: str | JSON | Task
     """A task id of the adapter, a `Task`, or its JSON form."""
-    source: str
-    """Names the episode as the source of its notes; by default a name made up for each."""
+    source: Annotated[str, EphemeralValue]
+    """Names the episode as the source of its notes; by default a name made up for each. It holds
+    for one episode: the next one on the thread does not inherit it.
+    """
 
 
 class HarnessState(Episode):
@@ -54,8 +58,15 @@ class HarnessState(Episode):
 
     run: str
     """Names the live environment of this episode."""
-    source: str
     turns: Annotated[list[Turn], DeltaChannel(_fold_turns)]
+
+
+class _PrivateState(HarnessState):
+    """What no caller needs to see of an episode."""
+
+    source: Annotated[str, EphemeralValue]
+    origin: str
+    """Where its notes come from: the input's `source`, or the run."""
 
 
 @dataclass(frozen=True)
@@ -157,15 +168,19 @@ class _Graph:
         self._live = LiveEnvironments(adapter)
         self._nodes = HarnessNodes(adapter, config, experience, self._live)
 
-    def reset(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        nodes = self._for(runtime.context)
+    def reset(self, state: _PrivateState, runtime: Runtime[HarnessContext]) -> Update:
+        nodes = self._for(_own(runtime.context))
         task = as_task(state.get("task"), nodes.adapter)
         run = uuid.uuid4().hex
-        # A thread may be used for one episode after another: the turns of the last one go.
-        return {**nodes.reset(task, run), "run": run, "turns": Overwrite([])}
+        origin = state.get("source") or run
+        update: Update = {**nodes.reset(task, run), "run": run, "origin": origin}
+        if state["turns"]:
+            # A thread may be used for one episode after another: the turns of the last one go.
+            update["turns"] = Overwrite([])
+        return update
 
     def policy(self, state: HarnessState) -> Update:
-        context = get_runtime(HarnessContext).context
+        context = _own(get_runtime(HarnessContext).context)
         if _cancelled(context):
             return episode.ended(state, "cancelled")
         nodes = self._for(context)
@@ -179,7 +194,7 @@ class _Graph:
         return nodes.read(state, view, reply)
 
     async def apolicy(self, state: HarnessState) -> Update:
-        context = get_runtime(HarnessContext).context
+        context = _own(get_runtime(HarnessContext).context)
         if _cancelled(context):
             return episode.ended(state, "cancelled")
         nodes = self._for(context)
@@ -193,25 +208,28 @@ class _Graph:
         return nodes.read(state, view, reply)
 
     def track(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).track(state), runtime)
+        return _told(self._for(_own(runtime.context)).track(state), runtime)
 
     def commit(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).commit(state), runtime)
+        return _told(self._for(_own(runtime.context)).commit(state), runtime)
 
     def recall(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).recall(state), runtime)
+        return _told(self._for(_own(runtime.context)).recall(state), runtime)
 
-    def note(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).note(state, _source(state)), runtime)
+    def note(self, state: _PrivateState, runtime: Runtime[HarnessContext]) -> Update:
+        return _told(
+            self._for(_own(runtime.context)).note(state, state.get("origin") or state["run"]),
+            runtime,
+        )
 
     def act(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).act(state, state["run"]), runtime)
+        return _told(self._for(_own(runtime.context)).act(state, state["run"]), runtime)
 
     def reject(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(self._for(runtime.context).reject(state), runtime)
+        return _told(self._for(_own(runtime.context)).reject(state), runtime)
 
     def finish(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> None:
-        self._for(runtime.context).finish(state["run"])
+        self._for(_own(runtime.context)).finish(state["run"])
         runtime.stream_writer({"type": "outcome", "outcome": state["outcome"]})
 
     def _for(self, context: HarnessContext | None) -> HarnessNodes:
@@ -249,8 +267,20 @@ def _told(update: Update, runtime: Runtime[HarnessContext]) -> Update:
     return update
 
 
-def _source(state: HarnessState) -> str:
-    return state.get("source") or state["run"]
+def unfinished(saved: StateSnapshot) -> bool:
+    """Return whether a thread's state, as `get_state` gives it, is an episode to be gone on with.
+
+    `saved.next` alone does not say it: a node whose writes are stored is not next any more, even
+    if its process died before the checkpoint that follows.
+    """
+    if saved.created_at is None:
+        return False
+    return bool(saved.next) or saved.values.get("outcome") is None
+
+
+def _own(context: Any) -> HarnessContext | None:
+    """Return the context if it is this graph's: a subgraph is handed its parent's, of any type."""
+    return context if isinstance(context, HarnessContext) else None
 
 
 def _cancelled(context: HarnessContext | None) -> bool:

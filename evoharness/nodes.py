@@ -63,14 +63,17 @@ class LiveEnvironments:
         return environment
 
     def keep(self, run: str, environment: Environment, trail: str) -> None:
-        """Put the run's environment back; the longest unused one makes room."""
-        evicted: Environment | None = None
+        """Put the run's environment back; the longest unused one makes room.
+
+        A run that is continued from two of its checkpoints at once keeps the later one.
+        """
         with self._lock:
+            evicted = [self._live.pop(run)[0]] if run in self._live else []
             self._live[run] = (environment, trail)
             if len(self._live) > self._limit:
-                _, (evicted, _) = self._live.popitem(last=False)
-        if evicted is not None:
-            _close(evicted)
+                evicted.append(self._live.popitem(last=False)[1][0])
+        for other in evicted:
+            _close(other)
 
     def close(self, run: str) -> None:
         """Close the run's environment, if there is one."""

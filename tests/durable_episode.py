@@ -1,13 +1,16 @@
 """Plays or resumes one durable episode; a process of its own in the tests of durability.
 
-    python durable_episode.py DATABASE NOTES KILL_AT
+    python durable_episode.py DATABASE NOTES KILL_AT HOW
 
-KILL_AT names where the process kills itself with SIGKILL: `policy:3`, `before-step:1`,
-`after-step:1`, `note`, or `never`. The final state is printed as JSON.
+KILL_AT names where the process kills itself with SIGKILL: `reset`, `policy:3`, `before-step:1`,
+`after-step:1`, `note`, `close`, `put:3` (before the third checkpoint is stored), or `never`.
+HOW is `sync`; `async` for the asynchronous graph and saver; or `lagging` for checkpoints stored in
+the background, as LangGraph does by default. The final state is printed as JSON.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,15 +18,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from evoharness import ExperienceBank, Task, create_harness
 from evoharness.core.environment import Environment, Step
 from evoharness.core.view import View
+from evoharness.graph import unfinished
 from evoharness.testing import ToyAdapter, open_in_order
 from evoharness.testing.toy import ToyEnvironment
 
-DATABASE, NOTES, KILL_AT = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+DATABASE, NOTES, KILL_AT, HOW = sys.argv[1:]
+SETTINGS: Any = {"configurable": {"thread_id": "episode"}}
 
 
 def die_at(place: str) -> None:
@@ -40,6 +48,13 @@ class Room(ToyEnvironment):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._steps = 0
+
+    def reset(self) -> Step:
+        die_at("reset")
+        return super().reset()
+
+    def close(self) -> None:
+        die_at("close")
 
     def step(self, action: str) -> Step:
         self._steps += 1
@@ -68,14 +83,44 @@ class Bank:
         die_at("note")
 
 
-with (
-    ExperienceBank.open(NOTES, "toy") as bank,
-    SqliteSaver.from_conn_string(str(DATABASE)) as saver,
-):
+class Saver(SqliteSaver):
+    puts = 0
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        self.puts += 1
+        die_at(f"put:{self.puts}")
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+def start(begun: bool) -> Any:
+    # Begun anew because nothing was stored yet, an episode notes under the source it is given.
+    source = {"source": "episode"} if HOW == "lagging" else {}
+    return None if begun else {"task": Rooms().task("door-02"), **source}
+
+
+def play(bank: Bank) -> tuple[bool, Any]:
+    durability = "async" if HOW == "lagging" else "sync"
+    with Saver.from_conn_string(DATABASE) as saver:
+        harness = create_harness(policy, Rooms(), bank, checkpointer=saver)
+        begun = unfinished(harness.get_state(SETTINGS))
+        return begun, harness.invoke(start(begun), SETTINGS, durability=durability)
+
+
+async def aplay(bank: Bank) -> tuple[bool, Any]:
+    async with AsyncSqliteSaver.from_conn_string(DATABASE) as saver:
+        harness = create_harness(policy, Rooms(), bank, checkpointer=saver)
+        begun = unfinished(await harness.aget_state(SETTINGS))
+        return begun, await harness.ainvoke(start(begun), SETTINGS, durability="sync")
+
+
+with ExperienceBank.open(Path(NOTES), "toy") as bank:
     bank.seed(Rooms().experience())
-    harness = create_harness(policy, Rooms(), Bank(bank), checkpointer=saver)
-    settings: Any = {"configurable": {"thread_id": "episode"}}
-    begun = bool(harness.get_state(settings).next)
-    final: Any = harness.invoke(None if begun else {"task": "door-02"}, settings, durability="sync")
+    begun, final = asyncio.run(aplay(Bank(bank))) if HOW == "async" else play(Bank(bank))
     notes = [entry.text for entry in bank.entries(status="pending")]
     print(json.dumps({"begun": begun, "notes": notes, "state": final}))

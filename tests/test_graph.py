@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import operator
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict, cast
 
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
 
 from evoharness import ExperienceBank, HarnessConfig, HarnessContext, Task, create_harness
 from evoharness.core.environment import Environment, Step
@@ -143,7 +144,8 @@ class TestCalling:
 
     def test_streams_of_updates_and_turns(self, harness: Any) -> None:
         modes = ["updates", "custom"]
-        events = list(harness.stream({"task": TASKS[0]}, thread("s"), stream_mode=modes))
+        events = list(harness.stream({"task": TASKS[0].id}, thread("s"), stream_mode=modes))
+        assert json.loads(json.dumps(events)) == [list(event) for event in events]
         nodes = [name for kind, event in events if kind == "updates" for name in event]
         assert nodes[:3] == ["reset", "policy", "recall"]
         assert nodes[-1] == "finish"
@@ -162,9 +164,10 @@ class TestCalling:
         assert as_bytes(harness.invoke({"task": TASKS[0]}, thread("same"))) == expected[0]
 
     def test_notes_name_the_episode_they_come_from(self) -> None:
+        """A given source holds for its episode; the next one on the thread has its own name."""
         with ExperienceBank.in_memory("toy") as own:
             harness = create_harness(open_in_order, ToyAdapter(), own, checkpointer=InMemorySaver())
-            for source in ({"source": "mine"}, {"source": "mine"}, {"source": ""}, {"source": ""}):
+            for source in ({"source": "mine"}, {"source": "mine"}, {}, {"source": ""}):
                 given: Any = {"task": TASKS[0], **source}
                 harness.invoke(given, thread("same"))
             sources = [entry.source.partition("#")[0] for entry in own.entries("pending")]
@@ -221,6 +224,44 @@ def test_the_picture_has_a_node_for_each_meta_action() -> None:
         assert f"{node}({node})" in picture
 
 
+def test_the_form_of_the_input_can_be_asked_for() -> None:
+    schema = create_harness(open_in_order, ToyAdapter()).get_input_jsonschema()
+    assert set(schema["properties"]) == {"task", "source"}
+
+
+def ask_a_human(view: View) -> str:
+    return f"<action>{interrupt(len(view.turns))}</action>"
+
+
+class TestAskingAHuman:
+    """A policy may be a person: it interrupts, and the answer is the resumed value."""
+
+    ANSWERS = ("open box 1", "open box 2", "open door")
+
+    @pytest.mark.parametrize("subgraph", [False, True], ids=["alone", "subgraph"])
+    def test_each_question_is_asked_once_and_each_answer_used_once(self, subgraph: bool) -> None:
+        adapter = CountingAdapter()
+        saver = InMemorySaver()
+        app: Any = (
+            embedded(create_harness(ask_a_human, adapter), saver)
+            if subgraph
+            else create_harness(ask_a_human, adapter, checkpointer=saver)
+        )
+        result = app.invoke({"task": "door-04"}, thread("h"))
+        for turn, answer in enumerate(self.ANSWERS):
+            assert [question.value for question in result["__interrupt__"]] == [turn]
+            result = app.invoke(Command(resume=answer), thread("h"))
+        assert result["outcome"]["success"]
+        assert adapter.steps == list(self.ANSWERS)
+
+    async def test_asynchronously(self) -> None:
+        app = create_harness(ask_a_human, ToyAdapter(), checkpointer=InMemorySaver())
+        final: Any = await app.ainvoke({"task": "door-04"}, thread("h"))
+        for answer in self.ANSWERS:
+            final = await app.ainvoke(Command(resume=answer), thread("h"))
+        assert final["outcome"]["success"]
+
+
 class TestContext:
     def test_a_policy_of_the_invocation_is_asked_instead(self) -> None:
         harness = create_harness(sloppy, ToyAdapter())
@@ -265,12 +306,19 @@ class Parent(TypedDict, total=False):
     log: Annotated[list[str], operator.add]
 
 
+@dataclass
+class ParentContext:
+    """What a parent graph hands to its own nodes."""
+
+    user: str = "someone"
+
+
 def after(state: Parent) -> Parent:
     return {"log": [f"after {state.get('outcome', {})['reason']}"]}
 
 
-def embedded(harness: Any, saver: Any = None) -> Any:
-    parent = StateGraph(Parent)
+def embedded(harness: Any, saver: Any = None, context: Any = None) -> Any:
+    parent = StateGraph(Parent, context_schema=context)
     parent.add_node("before", lambda state: {"log": ["before"]})
     parent.add_node("harness", harness)
     parent.add_node("after", after)
@@ -288,6 +336,19 @@ class TestEmbedded:
         final = app.invoke({"task": "door-00", "log": ["in"]}, thread("p"))
         assert final["outcome"]["success"]
         assert final["log"] == ["in", "before", "after success"]
+
+    @pytest.mark.parametrize("context", [ParentContext(), {"user": "someone"}])
+    async def test_the_parent_s_own_context_is_none_of_its_business(self, context: Any) -> None:
+        schema = ParentContext if isinstance(context, ParentContext) else None
+        app = embedded(create_harness(open_in_order, ToyAdapter()), context=schema)
+        assert app.invoke({"task": "door-00"}, context=context)["outcome"]["success"]
+        final = await app.ainvoke({"task": "door-00"}, context=context)
+        assert final["outcome"]["success"]
+
+    def test_the_harness_s_context_may_come_through_the_parent(self) -> None:
+        app = embedded(create_harness(sloppy, ToyAdapter()), context=HarnessContext)
+        context = HarnessContext(policy=FunctionPolicy(open_in_order))
+        assert app.invoke({"task": "door-00"}, context=context)["outcome"]["success"]
 
     async def test_an_asynchronous_parent(self) -> None:
         app = embedded(create_harness(open_in_order, ToyAdapter()))
@@ -323,60 +384,3 @@ class TestEmbedded:
         assert adapter.steps == ["open box 1", "open box 2", "open door"]
         assert app.get_state(thread("approve")).values["outcome"]["success"]
         assert adapter.open == 0
-
-
-class TestLiveEnvironments:
-    def test_going_on_from_an_earlier_checkpoint_restores_the_environment(self) -> None:
-        adapter = CountingAdapter()
-        harness = create_harness(open_in_order, adapter, checkpointer=InMemorySaver())
-        whole = harness.invoke({"task": "door-02"}, thread("t"))
-        [earlier] = [
-            state
-            for state in harness.get_state_history(thread("t"))
-            if state.next == ("act",) and len(state.values["turns"]) == 3
-        ]
-        assert as_bytes(harness.invoke(None, earlier.config)) == as_bytes(whole)
-        assert adapter.open == 0
-
-    def test_another_process_s_progress_is_not_mixed_with_a_live_environment(self) -> None:
-        """Two graphs share a checkpointer, as two processes do, and take turns."""
-        saver = InMemorySaver()
-        adapters = [CountingAdapter(), CountingAdapter()]
-        graphs = [
-            create_harness(open_in_order, adapter, checkpointer=saver, interrupt_before=["policy"])
-            for adapter in adapters
-        ]
-        final: Any = graphs[0].invoke({"task": "door-02"}, thread("t"))
-        turn = 0
-        while graphs[0].get_state(thread("t")).next:
-            turn += 1
-            final = graphs[turn % 2].invoke(None, thread("t"))
-        alone = create_harness(open_in_order, ToyAdapter()).invoke({"task": "door-02"})
-        assert as_bytes(final) == as_bytes(alone)
-
-    def test_a_finished_episode_leaves_no_environment_open(self) -> None:
-        adapter = CountingAdapter()
-        harness = create_harness(open_in_order, adapter)
-        for task in TASKS:
-            harness.invoke({"task": task})
-        assert adapter.made == len(TASKS)
-        assert adapter.open == 0
-
-    def test_environments_are_closed_at_once_when_their_episode_breaks(self) -> None:
-        closed = threading.Event()
-
-        class Broken(ToyEnvironment):
-            def step(self, action: str) -> Step:
-                raise OSError("the lamp fell over")
-
-            def close(self) -> None:
-                closed.set()
-
-        class Adapter(ToyAdapter):
-            def make(self, task: Task) -> Environment:
-                return Broken(task)
-
-        final = create_harness(open_in_order, Adapter()).invoke({"task": "door-00"})
-        assert final["outcome"]["reason"] == "environment_error"
-        assert "the lamp fell over" in final["outcome"]["detail"]
-        assert closed.is_set()

@@ -135,7 +135,7 @@ def _play(
 
     from evoharness.cli import show
     from evoharness.core.measures import measure
-    from evoharness.graph import create_harness
+    from evoharness.graph import create_harness, unfinished
     from evoharness.traces import to_atif
 
     screen = show.console(quiet=as_json)
@@ -145,8 +145,9 @@ def _play(
         start: Any = {"task": task.to_json(), "source": task.id}
         if saver is not None:
             before = harness.get_state(settings)
-            if before.next:
-                screen.print(f"[dim]going on at turn {len(before.values['turns']) + 1}[/dim]")
+            if unfinished(before):
+                turn = len(before.values.get("turns", ())) + 1
+                screen.print(f"[dim]going on at turn {turn}[/dim]")
                 start = None
         who = f"[dim]{escape(task.id)} · {escape(policy.name)}[/dim]"
         screen.print(f"[bold]{escape(task.objective)}[/bold]  {who}")
