@@ -15,8 +15,8 @@ from evoharness.core.environment import JSON, Adapter, Capabilities, Environment
 from evoharness.core.progress import Subgoal
 from evoharness.workers import WorkerPool
 from evoharness_alfworld import expert, games, houses, scene
-from evoharness_alfworld.engine import FACTORY
 from evoharness_alfworld.scene import Scene
+from evoharness_alfworld.stock import FACTORY
 from evoharness_alfworld.wording import normalise
 from evoharness_alfworld.words import VERBS, WORDS, seed_experience
 

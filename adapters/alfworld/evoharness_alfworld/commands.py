@@ -6,11 +6,14 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import json
+import multiprocessing
 import os
+import random
 import shutil
 import sysconfig
 import tempfile
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,6 +113,49 @@ def priors(
     table = learned.build(track(paths, description="reading training games"))
     out.write_text(learned.dumps(table), encoding="utf-8")
     typer.echo(f"{out}: {len(table['holds'])} object classes from {len(paths)} games")
+
+
+@app.command()
+def compare_engines(
+    out: Annotated[Path, typer.Option("--out", help="The report; called again, it goes on.")],
+    split: Annotated[
+        str | None, typer.Option("--split", help="One split; default: all official games.")
+    ] = None,
+    games: Annotated[
+        int | None, typer.Option("--games", min=1, help="A seeded sample of so many games.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Other random actions.")] = 0,
+    steps: Annotated[int, typer.Option("--steps", min=0, help="Random actions a game.")] = 30,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Play games in both engines and compare what they say, byte for byte.
+
+    Each game's walkthrough is played, then random actions: possible, impossible and malformed
+    ones. Exit code 1 says that there are differences; the report lists them.
+    """
+    from rich.progress import track
+
+    from evoharness_alfworld.equality import Report, compare_file
+
+    tasks = [task for name in ([split] if split else SPLITS) for task in find(name).tasks]
+    if games is not None:
+        tasks = random.Random(seed).sample(tasks, min(games, len(tasks)))
+    report = Report(out, seed, steps)
+    left = [task.id for task in tasks if task.id not in report.lines]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, max_tasks_per_child=50) as pool:
+        waiting = [pool.submit(compare_file, id, path_of(id), seed, steps) for id in left]
+        try:
+            for done in track(as_completed(waiting), "comparing", total=len(left), disable=as_json):
+                report.add(done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    totals = report.finish()
+    typer.echo(json.dumps(totals) if as_json else "\n".join(f"{k}: {v}" for k, v in totals.items()))
+    if totals["differences"] or totals["not_compared"]:
+        raise typer.Exit(1)
 
 
 def check(data: Path) -> None:

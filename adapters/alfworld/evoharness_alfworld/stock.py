@@ -39,7 +39,7 @@ class TextWorldGame(Environment):
     def reset(self) -> Step:
         """Load the game if it is not yet, and start it."""
         if self._env is None:
-            self._env = _load(self._game)
+            self._env = load(self._game)
         state = self._env.reset()
         self._last = _step(state, _BANNER.sub("", state["feedback"]), done=False)
         return self._last
@@ -58,7 +58,7 @@ class TextWorldGame(Environment):
     def close(self) -> None:
         """Give the engine to this process's next game."""
         if self._env is not None:
-            _SPARE.append(self._env)
+            give_back(self._env)
             self._env = None
 
 
@@ -68,7 +68,12 @@ def open_game(task: JSON) -> Environment:
     return TextWorldGame(houses.compose(data["house"]) if "house" in data else data["path"])
 
 
-def _load(game: Any) -> Any:
+def load(game: Any) -> Any:
+    """Return TextWorld's own environment with a game loaded; `give_back` it afterwards.
+
+    Args:
+        game: the path of a `game.tw-pddl` file, or what such a file holds.
+    """
     # TextWorld takes a second to import, and nobody but a worker needs it.
     from alfworld.agents.environment.alfred_tw_env import (  # pyright: ignore[reportMissingImports]
         AlfredDemangler,
@@ -82,6 +87,11 @@ def _load(game: Any) -> Any:
         environment = AlfredDemangler(PddlEnv(EnvInfos(won=True, admissible_commands=True)))
     environment.load(game)
     return environment
+
+
+def give_back(environment: Any) -> None:
+    """Keep an environment that is done with for this process's next game."""
+    _SPARE.append(environment)
 
 
 def _step(state: Any, text: str, *, done: bool) -> Step:

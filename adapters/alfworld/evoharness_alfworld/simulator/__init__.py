@@ -1,0 +1,12 @@
+"""The native engine: ALFWorld's games in plain Python, equal to the stock engine byte for byte.
+
+A game file is read by `problem`, its ids get their names in `naming`, `house` builds what never
+changes and the first state, `rules` say what can be done and what it changes, `phrases` what is
+said, and `game` is one game being played.
+"""
+
+from evoharness_alfworld.simulator.game import Game, open_game
+from evoharness_alfworld.simulator.house import House, State
+from evoharness_alfworld.simulator.problem import GameError, Goal
+
+__all__ = ["Game", "GameError", "Goal", "House", "State", "open_game"]
