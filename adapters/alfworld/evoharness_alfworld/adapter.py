@@ -1,4 +1,4 @@
-"""The ALFWorld adapter: tasks, environments in worker processes, Belief, words, the expert."""
+"""The ALFWorld adapter: tasks, environments, Belief, words, the expert."""
 
 from __future__ import annotations
 
@@ -14,21 +14,28 @@ from typing import TYPE_CHECKING, Literal, cast
 from evoharness.core.environment import JSON, Adapter, Capabilities, Environment, Step, Task
 from evoharness.core.progress import Subgoal
 from evoharness.workers import WorkerPool
-from evoharness_alfworld import expert, games, houses, scene
+from evoharness_alfworld import expert, games, scene
+from evoharness_alfworld.environments import NativeEnvironment
+from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.scene import Scene
+from evoharness_alfworld.simulator import House
 from evoharness_alfworld.stock import FACTORY
 from evoharness_alfworld.wording import normalise
-from evoharness_alfworld.words import VERBS, WORDS, seed_experience
+from evoharness_alfworld.words import TASK_TYPES, VERBS, WORDS, seed_experience
 
 if TYPE_CHECKING:
     from evoharness.core.view import View
 
 
-class AlfworldAdapter(Adapter):
-    """Household tasks in text: the official ALFWorld games, and a demo split that ships.
+DEMO = tuple(Recipe(number=n, kind=kind) for n, kind in enumerate(2 * TASK_TYPES[::-1], 1))
+"""The generated games of the demo split: two of each type, a long one first."""
 
-    TextWorld is not thread-safe, so each environment runs in a worker process of its own; the
-    workers start with the first environment.
+
+class AlfworldAdapter(Adapter):
+    """Household tasks in text: the official ALFWorld games, generated ones, and a demo split.
+
+    The native engine runs in this process, in any number of threads. The stock engine, TextWorld,
+    is not thread-safe: each of its environments runs in a worker process of its own.
     """
 
     name = "alfworld"
@@ -43,26 +50,33 @@ class AlfworldAdapter(Adapter):
         workers: int = 1,
         timeout_s: float = 120,
         data: Path | None = None,
-        engine: Literal["textworld"] = "textworld",
+        engine: Literal["native", "textworld"] = "native",
     ) -> None:
         """Prepare the adapter; nothing is read or started yet.
 
         Args:
-            workers: processes to keep ready; more environments than that get more processes.
-            timeout_s: seconds after which a step counts as hung, and the environment as broken.
+            workers: processes to keep ready for the stock engine; more environments than that get
+                more processes.
+            timeout_s: seconds after which a step of the stock engine counts as hung, and the
+                environment as broken.
             data: the folder that holds `json_2.1.1`; by default the one that ALFWORLD_DATA names.
-            engine: what runs the games.
+            engine: what runs the games: `native`, or `textworld`, the stock engine. Both say the
+                same, byte for byte.
 
         Raises:
             ValueError: the engine is not known.
-            ImportError: the engine is not installed; says what to install.
+            ImportError: the stock engine is not installed; says what to install.
         """
-        if engine != "textworld":
-            raise ValueError(f"there is no engine {engine!r} for ALFWorld; use 'textworld'")
-        if not (find_spec("alfworld") and find_spec("textworld")):
-            raise ImportError(
-                'the ALFWorld engine is not installed: pip install "evoharness[alfworld]"'
+        if engine not in ("native", "textworld"):
+            raise ValueError(
+                f"there is no engine {engine!r} for ALFWorld; use 'native' or 'textworld'"
             )
+        if engine == "textworld" and not (find_spec("alfworld") and find_spec("textworld")):
+            raise ImportError(
+                "the stock ALFWorld engine is not installed: pip install "
+                '"evoharness[alfworld]"; the native engine needs no installation'
+            )
+        self.engine = engine
         self.concurrency = workers
         self._timeout_s = timeout_s
         self._data = data
@@ -70,30 +84,43 @@ class AlfworldAdapter(Adapter):
         self._lock = threading.Lock()
 
     def tasks(self, split: str) -> Sequence[Task]:
-        """Return a split's games, sorted by id.
+        """Return a split's games: `demo`, an official one, or any folder of games beside those.
 
         Raises:
-            ValueError: the split is not known.
-            FileNotFoundError: the official games are not there; the message says how to get them.
+            ValueError: there is no such split.
+            FileNotFoundError: the games are not there; the message says how to get them.
         """
         if split == "demo":
-            return houses.tasks()
-        if split not in self.splits:
-            known = ", ".join(self.splits)
-            raise ValueError(f"ALFWorld has no split {split!r}; its splits are {known}")
+            return [generate(recipe).task("demo") for recipe in DEMO]
         return games.find(split, self._data).tasks
 
     def make(self, task: Task) -> Environment:
-        """Make the environment of a task; it takes a worker process with its first call.
+        """Make the environment of a task; in the stock engine it takes a worker process with its
+        first call.
 
         Raises:
             FileNotFoundError: the task's game is not there; the message says how to get it.
+            ValueError: its file is no game of ALFWorld; says which one, and why.
         """
+        if self.engine == "native":
+            return NativeEnvironment(self.house(task))
         if "game" in task.data:
             # Where the games lie differs between machines, so the path is no part of the task.
-            path = games.path_of(task.data["game"], self._data)
-            task = replace(task, data={"path": str(path)})
-        return self._workers().environment(task)
+            data = {"path": str(games.path_of(task.data["game"], self._data))}
+        else:
+            data = {"text": generate(Recipe(**task.data["recipe"])).game}
+        return self._workers().environment(replace(task, data=data))
+
+    def house(self, task: Task) -> House:
+        """Return the house of a task, which the native engine plays in: `Game(adapter.house(task))`.
+
+        Raises:
+            FileNotFoundError: the task's game is not there; the message says how to get it.
+            GameError: its file is no game of ALFWorld; says which one, and why.
+        """
+        if "game" in task.data:
+            return games.house(games.path_of(task.data["game"], self._data))
+        return generate(Recipe(**task.data["recipe"])).house
 
     def first_belief(self, task: Task, step: Step) -> JSON:
         """Return the scene after the first observation."""

@@ -1,30 +1,23 @@
-"""`evoharness alfworld …`: the official games, and the table learned from them."""
+"""`evoharness alfworld …`: official and new games, what is learned from them, both engines."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.machinery
-import importlib.util
 import json
 import multiprocessing
-import os
 import random
-import shutil
-import sysconfig
-import tempfile
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import re
+from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evoharness_alfworld.games import FOLDER, SPLITS, VARIABLE, Found, find, home, path_of
+from evoharness_alfworld.games import FOLDER, SPLITS, VARIABLE, find, home, path_of
 
-DIGEST = "580f243a3c6adb69d7d753519041fc8587033b1a788fcb32388a60a8136a74a0"
-"""SHA-256 over the official games, as `digest` computes it."""
+_NAME = re.compile(r"[\w.-]+")
 
-app = typer.Typer(no_args_is_help=True, help="The official ALFWorld games.")
+app = typer.Typer(no_args_is_help=True, help="ALFWorld games, official and new.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -68,27 +61,11 @@ def download(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch the official games with upstream's downloader, check them, and put them in place.
+    """Fetch the official games with upstream's downloader, check them, and put them in place."""
+    from evoharness_alfworld.download import fetch
 
-    Nothing is put in place before every game is there and the checksum over all of them agrees.
-    """
     target = (data_dir or home(None)).expanduser().resolve()
-    if (target / FOLDER).exists() and not force:
-        raise ValueError(f"{target / FOLDER} is there already; --force replaces it")
-    target.mkdir(parents=True, exist_ok=True)
-    upstream = _upstream(target)
-    with tempfile.TemporaryDirectory(dir=target, prefix=".download-") as folder:
-        staging = Path(folder)
-        try:
-            archive = upstream.download(upstream.TW_PDDL_FILES_URL, dst=str(staging))
-            upstream.unzip(archive, dst=str(staging))
-        except Exception as error:
-            raise OSError(
-                f"the games cannot be fetched from {upstream.TW_PDDL_FILES_URL}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        check(staging)
-        _put_in_place(staging / FOLDER, target / FOLDER)
+    fetch(target, force=force)
     if as_json:
         typer.echo(json.dumps({"folder": str(target), "games": sum(SPLITS.values())}))
         return
@@ -116,6 +93,76 @@ def priors(
 
 
 @app.command()
+def generate(
+    out: Annotated[
+        Path, typer.Option("--out", help=f"Folder that {FOLDER} is made in, or added to.")
+    ],
+    n: Annotated[int, typer.Option("--n", min=1, help="How many games.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="Other games.")] = 0,
+    first: Annotated[int, typer.Option("--first", min=0, help="The first one's number.")] = 0,
+    split: Annotated[str, typer.Option("--split", help="The split's name.")] = "generated",
+    kind: Annotated[
+        str, typer.Option("--type", help="One task type; default: as in the training games.")
+    ] = "",
+    receptacles: Annotated[
+        float, typer.Option("--receptacles", help="Receptacles, against the usual number.")
+    ] = 1.0,
+    distractors: Annotated[
+        float, typer.Option("--distractors", help="Needless objects, against the usual number.")
+    ] = 1.0,
+    moved: Annotated[
+        float, typer.Option("--moved", help="Share of objects against habit; 1 reverses habits.")
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Make new games like the official ones, each of which can be won.
+
+    They are game files that the stock engine plays as well. The same options make the same games.
+
+    [dim]evoharness alfworld generate --n 1000 --seed 7 --out games[/dim]
+
+    [dim]ALFWORLD_DATA=games evoharness eval alfworld --split generated --policy expert[/dim]
+    """
+    from rich.progress import track
+
+    from evoharness_alfworld import generator
+
+    if not _NAME.fullmatch(split) or split in SPLITS:
+        raise ValueError(f"--split {split!r} is no name for generated games; say e.g. generated")
+    knobs = {"receptacles": receptacles, "distractors": distractors, "moved": moved}
+    recipes = [generator.Recipe(seed, number, kind, **knobs) for number in range(first, first + n)]
+    folder = out / FOLDER / split
+    types: Counter[str] = Counter()
+    for recipe in track(recipes, "generating", disable=as_json):
+        made = generator.generate(recipe)
+        generator.write(made, folder)
+        types[made.quest.kind] += 1
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder), "games": n, "types": dict(types)}))
+        return
+    typer.echo(f"{n} games are in {folder}")
+    typer.echo(f"now: {VARIABLE}={out} evoharness eval alfworld --split {split} --policy expert")
+
+
+@app.command()
+def habits(
+    out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+) -> None:
+    """Learn from the training games how rooms are, which `generate` needs, and write the table.
+
+    The table that the package ships was made by this command.
+    """
+    from rich.progress import track
+
+    from evoharness_alfworld.generator import habits as learned
+
+    paths = [path_of(task.id) for task in find("train").tasks]
+    table = learned.build(track(paths, description="reading training games"))
+    out.write_text(learned.dumps(table), encoding="utf-8")
+    typer.echo(f"{out}: {len(table['rooms'])} kinds of rooms from {len(paths)} games")
+
+
+@app.command()
 def compare_engines(
     out: Annotated[Path, typer.Option("--out", help="The report; called again, it goes on.")],
     split: Annotated[
@@ -136,90 +183,19 @@ def compare_engines(
     """
     from rich.progress import track
 
-    from evoharness_alfworld.equality import Report, compare_file
+    from evoharness_alfworld.equality import Report, compare_one
 
     tasks = [task for name in ([split] if split else SPLITS) for task in find(name).tasks]
     if games is not None:
         tasks = random.Random(seed).sample(tasks, min(games, len(tasks)))
     report = Report(out, seed, steps)
-    left = [task.id for task in tasks if task.id not in report.lines]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, max_tasks_per_child=50) as pool:
-        waiting = [pool.submit(compare_file, id, path_of(id), seed, steps) for id in left]
-        try:
-            for done in track(as_completed(waiting), "comparing", total=len(left), disable=as_json):
-                report.add(done.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    left = [(t.id, path_of(t.id)) for t in tasks if t.id not in report.lines]
+    # Fresh processes now and then: TextWorld keeps some memory of every game.
+    with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=50) as pool:
+        results = pool.imap_unordered(partial(compare_one, seed=seed, steps=steps), left)
+        for result in track(results, "comparing", total=len(left), disable=as_json):
+            report.add(result)
     totals = report.finish()
     typer.echo(json.dumps(totals) if as_json else "\n".join(f"{k}: {v}" for k, v in totals.items()))
     if totals["differences"] or totals["not_compared"]:
         raise typer.Exit(1)
-
-
-def check(data: Path) -> None:
-    """Check that a folder holds the official games, all of them and unchanged.
-
-    Raises:
-        OSError: some are missing or differ; says which split.
-    """
-    found: list[Found] = []
-    for split, number in SPLITS.items():
-        try:
-            found.append(find(split, data))
-        except FileNotFoundError as error:
-            raise OSError(f"the download is not complete: {error}") from error
-        if len(found[-1].tasks) != number:
-            raise OSError(
-                f"the download is not complete: {split} has {len(found[-1].tasks)} games "
-                f"instead of {number}"
-            )
-    if digest(path_of(task.id, data) for one in found for task in one.tasks) != DIGEST:
-        raise OSError("the checksum of the downloaded games differs from the official games'")
-
-
-def digest(paths: Iterable[Path]) -> str:
-    """Return a digest over what decides how games play: objective, problem, domain, grammar.
-
-    It does not depend on how the JSON is written.
-    """
-    total = hashlib.sha256()
-    for path in paths:
-        game: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for key in ("pddl_domain", "grammar", "pddl_problem"):
-            total.update(hashlib.sha256(game[key].encode()).digest())
-    return total.hexdigest()
-
-
-def _put_in_place(new: Path, target: Path) -> None:
-    old = target.with_name(f".{target.name}.old-{os.getpid()}")
-    if target.exists():
-        target.rename(old)
-    new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _upstream(data: Path) -> Any:
-    """Load upstream's downloader, which is installed as a script."""
-    script = Path(sysconfig.get_path("scripts")) / "alfworld-download"
-    if not script.is_file():
-        raise ImportError(
-            'upstream\'s downloader is not installed: pip install "evoharness[alfworld]"'
-        )
-    # Importing alfworld makes a folder in the user's home unless it is told of one.
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(data)
-    loader = importlib.machinery.SourceFileLoader("alfworld_download", str(script))
-    spec = importlib.util.spec_from_loader("alfworld_download", loader)
-    if spec is None:
-        raise ImportError(f"{script} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        loader.exec_module(module)
-    finally:
-        if before is None:
-            os.environ.pop(VARIABLE, None)
-        else:
-            os.environ[VARIABLE] = before
-    return module

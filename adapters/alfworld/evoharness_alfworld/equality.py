@@ -170,8 +170,9 @@ def _malformed(game: Game, rng: random.Random, tried: Counter[str]) -> str:
     return rng.choice(_SLIPS)(rng.choice(game.admissible))
 
 
-def compare_file(game: str, path: Path, seed: int, steps: int) -> Comparison:
+def compare_one(game_and_path: tuple[str, Path], seed: int, steps: int) -> Comparison:
     """Compare the game in a file; what goes wrong is in the result."""
+    game, path = game_and_path
     try:
         return compare(game, path.read_text(encoding="utf-8"), seed, steps)
     except Exception as error:  # The stock engine raises whatever its parsers raise.

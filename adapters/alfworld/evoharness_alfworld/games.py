@@ -1,24 +1,22 @@
-"""The official games on disk: ALFWORLD_DATA/json_2.1.1/SPLIT/TYPE-…/TRIAL/game.tw-pddl."""
+"""Games on disk: ALFWORLD_DATA/json_2.1.1/SPLIT/TYPE-…/TRIAL/game.tw-pddl."""
 
 from __future__ import annotations
 
 import os
-import re
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from evoharness.core.environment import Task
+from evoharness_alfworld.index import GAME, Index, index_of
+from evoharness_alfworld.simulator import House
 
 SPLITS = {"train": 3553, "valid_seen": 140, "valid_unseen": 134}
 """The official splits and their number of playable games."""
 VARIABLE = "ALFWORLD_DATA"
 FOLDER = "json_2.1.1"
-GAME = "game.tw-pddl"
 
-_OBJECTIVE = re.compile(r"Your task is to: ([^\"\\]+)")
-_SOLVABLE = re.compile(r"\"solvable\"\s*:\s*true")
 _HOW = f"set {VARIABLE} to the folder that holds {FOLDER}, or run `evoharness alfworld download`"
 
 
@@ -31,13 +29,14 @@ class Found:
 
 
 def find(split: str, data: Path | None = None) -> Found:
-    """Find the games of an official split, sorted by id.
+    """Find the games of a split, sorted by id.
 
     A user's copy may have `traj_data.json` files and the folders of unsupported kinds beside the
-    games; those are skipped with a reason. What is read is kept for the process.
+    games; those are skipped with a reason, and so are games that cannot be read or played. What is
+    found is kept for the process.
 
     Args:
-        split: `train`, `valid_seen` or `valid_unseen`.
+        split: `train`, `valid_seen`, `valid_unseen`, or another folder's name.
         data: the folder that holds `json_2.1.1`; by default the one that ALFWORLD_DATA names.
 
     Raises:
@@ -46,15 +45,39 @@ def find(split: str, data: Path | None = None) -> Found:
     folder = _root(data) / split
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: {_HOW}")
-    found = _read_split(folder)
+    found = _scanned(folder)
     if not found.tasks:
-        reasons = ", ".join(sorted({reason for _, reason in found.skipped})) or "it is empty"
-        raise FileNotFoundError(f"{folder} holds no playable game ({reasons}): {_HOW}")
+        reasons = Counter(reason for _, reason in found.skipped).most_common(3)
+        why = ", ".join(reason for reason, _ in reasons) or "it is empty"
+        raise FileNotFoundError(f"{folder} holds no playable game ({why}): {_HOW}")
     return found
 
 
+def scan(folder: Path, index: Index) -> Found:
+    """Find the games in a split's folder."""
+    trials = sorted(
+        f"{folder.name}/{kind.name}/{trial.name}"
+        for kind in os.scandir(folder)
+        if kind.is_dir()
+        for trial in os.scandir(kind)
+        if trial.is_dir()
+    )
+    # The benchmark leaves these out: moving containers and sliced objects.
+    unsupported = [id for id in trials if "movable" in _kind(id) or "Sliced" in _kind(id)]
+    supported = sorted(set(trials) - set(unsupported))
+    entries = index.entries(supported)
+    tasks = [
+        Task(entry.id, entry.objective, _kind(entry.id).partition("-")[0], {"game": entry.id})
+        for entry in entries
+        if not entry.problem
+    ]
+    skipped = [(entry.id, entry.problem) for entry in entries if entry.problem]
+    skipped += [(id, "of an unsupported kind") for id in unsupported]
+    return Found(tuple(tasks), tuple(sorted(skipped)))
+
+
 def path_of(task_id: str, data: Path | None = None) -> Path:
-    """Return the game file of an official task.
+    """Return the game file of a task.
 
     Raises:
         FileNotFoundError: it is not there; the message says what to do.
@@ -63,6 +86,22 @@ def path_of(task_id: str, data: Path | None = None) -> Path:
     if not path.is_file():
         raise FileNotFoundError(f"there is no game {path}: {_HOW}")
     return path
+
+
+def house(path: Path) -> House:
+    """Return the house of a game file; games of one file share it.
+
+    Raises:
+        GameError: the file is no game of ALFWorld; says which one, and why.
+    """
+    return _house(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=512)
+def _house(path: Path, time: int) -> House:
+    del time  # A changed file is another one.
+    trial = path.parent
+    return index_of(trial.parents[2]).house("/".join(trial.parts[-3:]))
 
 
 def home(data: Path | None) -> Path:
@@ -77,32 +116,9 @@ def _root(data: Path | None) -> Path:
 
 
 @lru_cache(maxsize=16)
-def _read_split(folder: Path) -> Found:
-    trials = sorted(trial for kind in folder.iterdir() if kind.is_dir() for trial in kind.iterdir())
-    with ThreadPoolExecutor() as pool:
-        read = list(pool.map(_read_trial, (trial for trial in trials if trial.is_dir())))
-    tasks = tuple(item for item in read if isinstance(item, Task))
-    skipped = tuple(item for item in read if not isinstance(item, Task))
-    return Found(tasks, skipped)
+def _scanned(folder: Path) -> Found:
+    return scan(folder, index_of(folder.parent))
 
 
-def _read_trial(trial: Path) -> Task | tuple[str, str]:
-    """Return a trial folder's task, or its id and why it has none."""
-    kind = trial.parent.name
-    task_id = "/".join(trial.parts[-3:])
-    # The benchmark leaves these out: moving containers and sliced objects.
-    if "movable" in kind or "Sliced" in kind:
-        return task_id, "of an unsupported kind"
-    path = trial / GAME
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return task_id, f"no {GAME}"
-    except (OSError, UnicodeDecodeError) as error:
-        return task_id, f"{GAME} cannot be read: {error}"
-    if not _SOLVABLE.search(text):
-        return task_id, "not solvable"
-    objective = _OBJECTIVE.search(text)
-    if objective is None:
-        return task_id, f"{GAME} names no task"
-    return Task(task_id, objective[1].strip(), kind.partition("-")[0], {"game": task_id})
+def _kind(id: str) -> str:
+    return id.split("/")[1]

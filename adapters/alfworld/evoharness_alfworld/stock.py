@@ -6,25 +6,21 @@ threads, so it runs in the workers of `evoharness.workers`, never in the harness
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from evoharness.core.environment import JSON, Environment, Step
-from evoharness_alfworld import houses
+from evoharness.core.environment import JSON, Environment
+from evoharness_alfworld.environments import AlfworldEnvironment, Said
 
 FACTORY = f"{__name__}:open_game"
 """Names `open_game` for the workers."""
 
-_BANNER = re.compile(r"-= Welcome to TextWorld, ALFRED! =-\s*|\s*Your task is to: [^\n]*")
-_NOTHING = "Nothing happens."
 # TextWorld loads a copy of its planner for each engine and keeps it for ever, 2.3 MB each, so an
 # engine is used again for the next game.
 _SPARE: list[Any] = []
-_OVER = "The episode is over; nothing more can be done."
 
 
-class TextWorldGame(Environment):
-    """One game, official or packaged."""
+class TextWorldEnvironment(AlfworldEnvironment):
+    """A game in the stock engine."""
 
     def __init__(self, game: Any) -> None:
         """Prepare a game; it is loaded at the first reset.
@@ -34,26 +30,15 @@ class TextWorldGame(Environment):
         """
         self._game = game
         self._env: Any = None
-        self._last: Step | None = None
 
-    def reset(self) -> Step:
-        """Load the game if it is not yet, and start it."""
+    def _begin(self) -> Said:
         if self._env is None:
             self._env = load(self._game)
-        state = self._env.reset()
-        self._last = _step(state, _BANNER.sub("", state["feedback"]), done=False)
-        return self._last
+        return _said(self._env.reset())
 
-    def step(self, action: str) -> Step:
-        """Take one action, in the engine's own wording."""
-        if self._last is None:
-            raise RuntimeError("step was called before reset")
-        if self._last.done:
-            last = self._last
-            return Step(_OVER, (), done=True, success=last.success, score=last.score, valid=False)
-        state, _, done = self._env.step(action)
-        self._last = _step(state, state["feedback"], done=bool(done))
-        return self._last
+    def _act(self, action: str) -> Said:
+        state, _, _ = self._env.step(action)
+        return _said(state)
 
     def close(self) -> None:
         """Give the engine to this process's next game."""
@@ -63,9 +48,9 @@ class TextWorldGame(Environment):
 
 
 def open_game(task: JSON) -> Environment:
-    """Make the environment of a task whose data names a packaged house or a game file's path."""
+    """Make the environment of a task whose data has a game, or names the path of its file."""
     data = task["data"]
-    return TextWorldGame(houses.compose(data["house"]) if "house" in data else data["path"])
+    return TextWorldEnvironment(data["text"] if "text" in data else data["path"])
 
 
 def load(game: Any) -> Any:
@@ -94,14 +79,5 @@ def give_back(environment: Any) -> None:
     _SPARE.append(environment)
 
 
-def _step(state: Any, text: str, *, done: bool) -> Step:
-    observation = text.strip()
-    won = bool(state["won"])
-    return Step(
-        observation=observation,
-        admissible=tuple(sorted(set(state["admissible_commands"]))),
-        done=done,
-        success=won,
-        score=float(won),
-        valid=observation != _NOTHING,
-    )
+def _said(state: Any) -> Said:
+    return Said(state["feedback"], state["admissible_commands"], bool(state["won"]))

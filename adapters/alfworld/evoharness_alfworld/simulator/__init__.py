@@ -5,8 +5,18 @@ changes and the first state, `rules` say what can be done and what it changes, `
 said, and `game` is one game being played.
 """
 
-from evoharness_alfworld.simulator.game import Game, open_game
+from evoharness_alfworld.simulator.game import Game, interpret, open_game
 from evoharness_alfworld.simulator.house import House, State
+from evoharness_alfworld.simulator.phrases import NOTHING_HAPPENS
 from evoharness_alfworld.simulator.problem import GameError, Goal
 
-__all__ = ["Game", "GameError", "Goal", "House", "State", "open_game"]
+__all__ = [
+    "NOTHING_HAPPENS",
+    "Game",
+    "GameError",
+    "Goal",
+    "House",
+    "State",
+    "interpret",
+    "open_game",
+]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from evoharness_alfworld.simulator import phrases, rules
+from collections.abc import Mapping
+from typing import Any
+
+from evoharness_alfworld.simulator import phrases, problem, rules
 from evoharness_alfworld.simulator.actions import Action
+from evoharness_alfworld.simulator.archive import changed, changes
 from evoharness_alfworld.simulator.house import House, State, build
 from evoharness_alfworld.simulator.problem import read
 
@@ -48,6 +52,23 @@ class Game:
         """Return a game of its own in the same state."""
         return Game(self.house, self.state)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return where the game is, as plain JSON: the house's fingerprint, and what is no more as
+        it was at the start.
+        """
+        return {"house": self.house.fingerprint, **changes(self.house, self.state)}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go to where a game of the same house was.
+
+        Raises:
+            ValueError: the snapshot is of another house, or none at all.
+        """
+        if snapshot.get("house") != self.house.fingerprint:
+            raise ValueError("the snapshot is of another game than this one")
+        self.state = changed(self.house, snapshot)
+        self._commands = None
+
     def _possible(self) -> dict[str, Action]:
         if self._commands is None:
             self._commands = rules.possible(self.house, self.state)
@@ -61,3 +82,12 @@ def open_game(text: str) -> House:
         GameError: it is no game of ALFWorld; says why.
     """
     return build(read(text))
+
+
+def interpret(game: Any) -> House:
+    """Return the house of a `game.tw-pddl` file, parsed.
+
+    Raises:
+        GameError: it is no game of ALFWorld; says why.
+    """
+    return build(problem.interpret(game))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import NamedTuple
 
 from evoharness_alfworld.simulator.actions import Action
@@ -51,8 +52,8 @@ class House:
     places: tuple[int, ...]
     """Where each receptacle is; neighbours may share a place."""
     openable: frozenset[int]
-    fits: tuple[frozenset[int], ...]
-    """The objects that each receptacle can contain."""
+    fits: dict[str, frozenset[int]]
+    """Receptacle type to the objects that it can contain."""
     objects: tuple[str, ...]
     """Their names, such as `mug 2`."""
     object_types: tuple[str, ...]
@@ -71,6 +72,13 @@ class House:
     contents: dict[int, tuple[int, ...]]
     """Objects that can contain others, such as a box, and what was in them at the start."""
     start: State
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Eight hexadecimal digits that tell this house from others."""
+        from evoharness_alfworld.simulator import archive  # which is about houses
+
+        return sha256(archive.dumps(self).encode()).hexdigest()[:8]
 
     @cached_property
     def at(self) -> dict[int, tuple[int, ...]]:
@@ -140,10 +148,10 @@ def build(problem: Problem) -> House:
     receptacle_types = tuple(kind_of[id] for id in receptacles)
     object_types = tuple(type_of.get(id, "") for id in objects)
     allowed = facts["cancontain"]
-    fits = [
-        frozenset(number for number, kind in enumerate(object_types) if (where, kind) in allowed)
+    fits = {
+        where: frozenset(n for n, kind in enumerate(object_types) if (where, kind) in allowed)
         for where in receptacle_types
-    ]
+    }
     return House(
         objective=problem.objective,
         goal=problem.goal,
@@ -151,7 +159,7 @@ def build(problem: Problem) -> House:
         receptacle_types=receptacle_types,
         places=tuple(places[place_of[id]] for id in receptacles),
         openable=numbers("openable", receptacles),
-        fits=tuple(fits),
+        fits=fits,
         objects=tuple(named[id] for id in objects),
         object_types=object_types,
         pickupable=numbers("pickupable", objects),

@@ -48,7 +48,7 @@ def _with_receptacle(house: House, state: State, r: int) -> Iterator[tuple[str, 
         for o in state.inside[r]:
             if o in house.pickupable:
                 yield f"take {house.objects[o]} from {name}", Action("take", o, r)
-    elif held in house.fits[r]:
+    elif held in house.fits[house.receptacle_types[r]]:
         yield f"move {house.objects[held]} to {name}", Action("move", held, r)
 
 

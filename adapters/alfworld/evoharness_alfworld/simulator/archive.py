@@ -1,0 +1,116 @@
+"""Houses and states as JSON: short texts for the index of games, and snapshots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from sys import intern
+from typing import Any, cast
+
+from evoharness_alfworld.simulator.house import House, State
+from evoharness_alfworld.simulator.problem import Goal
+
+FORMAT = 1
+"""Changes whenever the text of a house does."""
+
+
+_PAIRS = ("lying", "taken")
+_SETS = (
+    *("openable", "pickupable", "cleanable", "heatable", "coolable", "sliceable", "toggleable"),
+    *("blades", "washers", "heaters", "coolers"),
+)
+
+
+def dumps(house: House) -> str:
+    """Return a house as JSON."""
+    start = house.start
+    return json.dumps(
+        [
+            house.objective,
+            [house.goal.kind, house.goal.thing, house.goal.target],
+            house.receptacles,
+            house.receptacle_types,
+            house.places,
+            {kind: sorted(numbers) for kind, numbers in house.fits.items()},
+            house.objects,
+            house.object_types,
+            {name: sorted(getattr(house, name)) for name in _SETS},
+            list(house.contents.items()),
+            start.place,
+            start.held,
+            start.inside,
+            sorted(start.lying),
+            [sorted(numbers) for numbers in start[5:]],
+        ],
+        separators=(",", ":"),
+    )
+
+
+def loads(text: str) -> House:
+    """Return the house that `dumps` wrote."""
+    (
+        objective, goal, receptacles, receptacle_types, places, fits, objects, object_types,
+        named, contents, place, held, inside, lying, states,
+    ) = cast(list[Any], json.loads(text))  # fmt: skip
+    sets: Any = {name: frozenset(numbers) for name, numbers in named.items()}
+    return House(
+        objective=objective,
+        goal=Goal(*goal),
+        receptacles=tuple(map(intern, receptacles)),
+        receptacle_types=tuple(map(intern, receptacle_types)),
+        places=tuple(places),
+        fits={intern(kind): frozenset(numbers) for kind, numbers in fits.items()},
+        objects=tuple(map(intern, objects)),
+        object_types=tuple(map(intern, object_types)),
+        contents={number: tuple(inner) for number, inner in contents},
+        start=State(
+            place,
+            held,
+            tuple(tuple(objects) for objects in inside),
+            frozenset((thing, where) for thing, where in lying),
+            frozenset(),
+            *map(frozenset, states),
+        ),
+        **sets,
+    )
+
+
+def changes(house: House, state: State) -> dict[str, Any]:
+    """Return how a state differs from the house's first one: field to value, as JSON.
+
+    Of `inside`, only the receptacles that changed are listed.
+    """
+    found: dict[str, Any] = {}
+    before, now = house.start._asdict(), state._asdict()
+    for field in State._fields:
+        if now[field] == before[field]:
+            continue
+        if field == "inside":
+            pairs = enumerate(zip(house.start.inside, state.inside, strict=True))
+            found[field] = {str(r): list(new) for r, (old, new) in pairs if new != old}
+        elif field in _PAIRS:
+            found[field] = sorted([a, b] for a, b in now[field])
+        elif isinstance(now[field], frozenset):
+            found[field] = sorted(now[field])
+        else:
+            found[field] = now[field]
+    return found
+
+
+def changed(house: House, changes: Mapping[str, Any]) -> State:
+    """Return the state that `changes` was made from."""
+    state = house.start._asdict()
+    for field in changes.keys() & state.keys():
+        value = changes[field]
+        if field == "inside":
+            inside = list(house.start.inside)
+            for receptacle, objects in value.items():
+                inside[int(receptacle)] = tuple(objects)
+            state[field] = tuple(inside)
+        elif field in _PAIRS:
+            state[field] = frozenset((a, b) for a, b in value)
+        elif field in ("place", "held"):
+            state[field] = value
+        else:
+            state[field] = frozenset(value)
+    return State(**state)
