@@ -97,7 +97,7 @@ def test_an_unknown_engine_is_refused() -> None:
 def test_a_missing_engine_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "textworld", None)  # as if it were not installed
     with pytest.raises(ImportError, match=r"pip install \"evoharness\[alfworld\]\""):
-        AlfworldAdapter()
+        AlfworldAdapter(engine="textworld")
 
 
 @pytest.mark.official

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from evoharness_alfworld import commands, games
+from evoharness_alfworld import download, games
+from evoharness_alfworld.index import GAME
 
 
 def evoharness(*arguments: str | Path, data: Path | str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +57,7 @@ def test_a_download_that_fails_leaves_nothing_behind(
 
 @pytest.mark.official
 def test_the_official_games_pass_the_check_that_a_download_has_to_pass() -> None:
-    commands.check(games.home(None))
+    download.check(games.home(None))
 
 
 @pytest.mark.official
@@ -68,13 +69,13 @@ def test_changed_games_do_not_pass_the_check(tmp_path: Path) -> None:
             for trial in kind.iterdir():
                 copy = target / split / kind.name / trial.name
                 copy.mkdir(parents=True)
-                (copy / games.GAME).symlink_to(trial / games.GAME)
+                (copy / GAME).symlink_to(trial / GAME)
     victim = games.path_of(games.find("train", tmp_path).tasks[7].id, tmp_path)
     text = victim.read_text()
     victim.unlink()
     victim.write_text(text.replace("(openable", "(closable", 1))
     with pytest.raises(OSError, match="checksum"):
-        commands.check(tmp_path)
+        download.check(tmp_path)
 
 
 @pytest.mark.official

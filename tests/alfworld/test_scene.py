@@ -35,6 +35,13 @@ def test_the_first_observation_names_the_places() -> None:
     assert known["held"] is None
 
 
+def test_a_large_room_is_known_whole() -> None:
+    names = [f"cabinet {number}" for number in range(100, 0, -1)]
+    listing = ", ".join(f"a {name}" for name in names[:-1]) + f", and a {names[-1]}"
+    room = f"You are in the middle of a room. Looking quickly around you, you see {listing}."
+    assert list(scene.first("put a mug in desk.", room)["places"]) == names
+
+
 def test_arriving_shows_what_lies_there() -> None:
     known = after("You arrive at desk 1. On the desk 1, you see a mug 2, and a pen 1.")
     assert known["at"] == "desk 1"

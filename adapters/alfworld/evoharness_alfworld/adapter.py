@@ -92,6 +92,9 @@ class AlfworldAdapter(Adapter):
         """
         if split == "demo":
             return [generate(recipe).task("demo") for recipe in DEMO]
+        known = dict.fromkeys([*self.splits, *games.splits(self._data)])
+        if split not in known:
+            raise ValueError(f"ALFWorld has no split {split!r}; its splits are {', '.join(known)}")
         return games.find(split, self._data).tasks
 
     def make(self, task: Task) -> Environment:

@@ -76,6 +76,12 @@ def scan(folder: Path, index: Index) -> Found:
     return Found(tuple(tasks), tuple(sorted(skipped)))
 
 
+def splits(data: Path | None = None) -> list[str]:
+    """Return the names of the folders that may hold games, official or not."""
+    root = _root(data)
+    return sorted(one.name for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
+
+
 def path_of(task_id: str, data: Path | None = None) -> Path:
     """Return the game file of a task.
 

@@ -8,7 +8,6 @@ it is kept in memory.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import sqlite3
 import threading
@@ -20,7 +19,7 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path
 
-from evoharness_alfworld.simulator import GameError, House, archive, interpret
+from evoharness_alfworld.simulator import GameError, House, archive, interpret, parse
 
 GAME = "game.tw-pddl"
 VERSION = 100 + archive.FORMAT
@@ -127,14 +126,14 @@ def _row_of(id: str, path: Path) -> tuple[str, int, int, str, bytes, str]:
     # The stamp is taken first: a file that changes while it is read is read again next time.
     size, time = _stamp(path) or (0, 0)
     try:
-        game = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(game, dict) or game.get("solvable") is not True:  # pyright: ignore[reportUnknownMemberType]
-            raise GameError("it is not marked as solvable")
+        game = parse(path.read_text(encoding="utf-8"))
         house = interpret(game)
+        if game.get("solvable") is not True:
+            raise GameError("it is not marked as solvable")
     except GameError as error:
         return id, size, time, "", b"", str(error)
-    except (OSError, ValueError) as error:
-        return id, size, time, "", b"", f"{GAME} cannot be read: {error}"
+    except (OSError, UnicodeDecodeError) as error:
+        return id, size, time, "", b"", f"it cannot be read: {error}"
     return id, size, time, house.objective, zlib.compress(archive.dumps(house).encode()), ""
 
 

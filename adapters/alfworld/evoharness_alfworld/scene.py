@@ -281,12 +281,12 @@ def _reach(scene: Scene, name: str) -> Place:
     return place
 
 
-def _items(text: str) -> list[str]:
-    return list(dict.fromkeys(_ITEM.findall(text)))[:MAX_CONTENTS]
+def _items(text: str, limit: int = MAX_CONTENTS) -> list[str]:
+    return list(dict.fromkeys(_ITEM.findall(text)))[:limit]
 
 
 def _room(scene: Scene, listing: str) -> None:
-    for name in _items(listing)[:MAX_PLACES]:
+    for name in _items(listing, MAX_PLACES):
         _place(scene, name)
 
 

@@ -32,7 +32,7 @@ class Recipe:
         """
         if self.kind and self.kind not in TASK_TYPES:
             raise ValueError(f"there is no task type {self.kind!r}; one of {', '.join(TASK_TYPES)}")
-        for name, low, high in (("receptacles", 0.1, 3), ("distractors", 0, 5), ("moved", 0, 1)):
+        for name, low, high in (("receptacles", 0.1, 2), ("distractors", 0, 5), ("moved", 0, 1)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}; it goes from {low} to {high}")
         if self.number < 0:

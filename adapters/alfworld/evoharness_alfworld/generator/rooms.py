@@ -79,6 +79,9 @@ def _place_receptacles(
 ) -> None:
     usual = habits["rooms"][quest.room]
     needed = {TREATMENTS.get(quest.kind, ""), "" if quest.kind == LOOK else quest.target} - {""}
+    # However few there are: somewhere for the object to be.
+    homes = usual["objects"][quest.thing]["on"]
+    needed.add(max(sorted(homes.keys() - {quest.target}), key=lambda kind: homes[kind]))
     before: list[str] = []
     for kind in sorted({*usual["receptacles"], *needed}):
         number = _count(usual["receptacles"].get(kind, {"0": 1.0}), recipe.receptacles, rng)

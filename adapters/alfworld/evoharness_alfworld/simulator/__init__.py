@@ -8,7 +8,7 @@ said, and `game` is one game being played.
 from evoharness_alfworld.simulator.game import Game, interpret, open_game
 from evoharness_alfworld.simulator.house import House, State
 from evoharness_alfworld.simulator.phrases import NOTHING_HAPPENS
-from evoharness_alfworld.simulator.problem import GameError, Goal
+from evoharness_alfworld.simulator.problem import GameError, Goal, parse
 
 __all__ = [
     "NOTHING_HAPPENS",
@@ -19,4 +19,5 @@ __all__ = [
     "State",
     "interpret",
     "open_game",
+    "parse",
 ]

@@ -9,7 +9,6 @@ from evoharness_alfworld.simulator import phrases, problem, rules
 from evoharness_alfworld.simulator.actions import Action
 from evoharness_alfworld.simulator.archive import changed, changes
 from evoharness_alfworld.simulator.house import House, State, build
-from evoharness_alfworld.simulator.problem import read
 
 
 class Game:
@@ -81,7 +80,7 @@ def open_game(text: str) -> House:
     Raises:
         GameError: it is no game of ALFWorld; says why.
     """
-    return build(read(text))
+    return interpret(problem.parse(text))
 
 
 def interpret(game: Any) -> House:

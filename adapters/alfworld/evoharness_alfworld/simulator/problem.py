@@ -118,17 +118,16 @@ class Problem:
     """The receptacle types at which things can be cleaned."""
 
 
-def read(text: str) -> Problem:
-    """Read the text of a `game.tw-pddl` file.
+def parse(text: str) -> Any:
+    """Parse the text of a game file, which is JSON.
 
     Raises:
-        GameError: it is not the JSON of a game; or its rules are not those of ALFWorld.
+        GameError: it is not.
     """
     try:
-        game = json.loads(text)
-    except ValueError as error:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise GameError(f"it is not JSON: {error}") from None
-    return interpret(game)
 
 
 def interpret(game: Any) -> Problem:
