@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format wheel clean
+.PHONY: help demo test reference check format wheel clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -12,7 +12,10 @@ demo: .venv/.demo ## Install what the demo needs and watch one episode
 	@$(BIN)/evoharness demo
 
 test: .venv/.dev ## Install what the tests need and run them (official games too when ALFWORLD_DATA is set)
-	@$(BIN)/pytest
+	@$(BIN)/pytest -m "not stock"
+
+reference: .venv/.reference ## Install the stock ALFWorld engine and compare ours with it
+	@$(BIN)/pytest -m stock
 
 check: .venv/.dev ## Lint, types, layers, spelling
 	@$(BIN)/ruff format --check .
@@ -39,11 +42,16 @@ clean: ## Remove the environment and caches
 	@$(PYTHON) -m venv .venv
 
 .venv/.demo: .venv/bin/python pyproject.toml
-	@echo "Installing evoharness with its ALFWorld adapter into .venv (a minute or two) …"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[alfworld]"
+	@echo "Installing evoharness into .venv (half a minute) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml
 	@echo "Installing evoharness with what its tests need into .venv (a minute or two) …"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ .venv/.demo
+
+.venv/.reference: .venv/.dev
+	@echo "Installing the stock ALFWorld engine into .venv (a minute) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,alfworld]"
+	@touch $@

@@ -15,10 +15,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import harness
-from evoharness.evaluation.records import write_atomically
+from benchmarks import alfworld, harness
+from evoharness.files import write_atomically
 
-BENCHMARKS: dict[str, Callable[[Console], dict[str, float]]] = {"harness": harness.measure}
+BENCHMARKS: dict[str, Callable[[Console], dict[str, float]]] = {
+    "harness": harness.measure,
+    "alfworld": alfworld.measure,
+}
 
 
 def main(

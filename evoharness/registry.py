@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from inspect import signature
 from typing import Any
 
 from evoharness.core.environment import Adapter
@@ -28,7 +29,8 @@ def load_adapter(name: str, **settings: Any) -> Adapter:
     Raises:
         LookupError: no such adapter; names those that there are.
         ImportError: its package, or an extra it needs, is not installed.
-        TypeError: what was found is no adapter, or does not take these settings.
+        TypeError: what was found is no adapter.
+        ValueError: it does not take these settings; says which it takes.
     """
     if ":" in name:
         module, _, attribute = name.partition(":")
@@ -42,6 +44,12 @@ def load_adapter(name: str, **settings: Any) -> Adapter:
         found = _load(name)
     if not (isinstance(found, type) and issubclass(found, Adapter)):
         raise TypeError(f"{name!r} is {found!r}, not a subclass of evoharness.Adapter")
+    takes = signature(found)
+    try:
+        takes.bind(**settings)
+    except TypeError as error:
+        listed = ", ".join(takes.parameters) or "none"
+        raise ValueError(f"adapter {name!r}: {error}; its settings are {listed}") from None
     return found(**settings)
 
 

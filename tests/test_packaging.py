@@ -83,6 +83,7 @@ def test_the_wheel_works_away_from_the_checkout(wheel: Path, tmp_path: Path) -> 
     assert output(script, "--version").startswith("evoharness ")
     assert "alfworld" in output(script, "adapters")
     assert "solved" in output(script, "run", "evoharness.testing:ToyAdapter")
+    assert "solved" in output(script, "demo")
 
 
 @pytest.mark.parametrize("folder", ["adapters", "adapters/alfworld", "cookbook"])

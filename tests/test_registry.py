@@ -92,7 +92,7 @@ def test_a_path_of_another_form_is_told(name: str) -> None:
 
 
 def test_settings_the_adapter_does_not_take_are_refused() -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"keyword argument 'colour'; its settings are none"):
         load_adapter(TOY, colour="red")
 
 

@@ -59,6 +59,7 @@ def adapters(as_json: o.AsJson = False) -> None:
 @app.command()
 def tasks(
     adapter: o.AdapterName,
+    settings: o.Settings = None,
     split: Annotated[
         str | None, typer.Option("--split", help="Default: the adapter's first.")
     ] = None,
@@ -67,7 +68,7 @@ def tasks(
     """List a split's tasks: the ids that `run --task` takes, with their objectives."""
     from evoharness.registry import load_adapter
 
-    domain = load_adapter(adapter)
+    domain = load_adapter(adapter, **o.adapter_settings(settings))
     try:
         found = domain.tasks(split or domain.splits[0])
     finally:

@@ -23,6 +23,7 @@ def evaluate_command(
             "same settings, the evaluation goes on.",
         ),
     ],
+    settings: o.Settings = None,
     split: Annotated[str | None, typer.Option("--split", help="Default: the first.")] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first tasks of the split.")
@@ -66,7 +67,8 @@ def evaluate_command(
     from evoharness.evaluation import Record, evaluate
     from evoharness.registry import load_adapter
 
-    domain = load_adapter(adapter)
+    own_settings = o.adapter_settings(settings)
+    domain = load_adapter(adapter, **own_settings)
     chosen = o.make_policy(domain, policy, model, base_url, temperature, max_tokens, seed)
     config = o.make_config(mode, ablate, context, reply_format, max_steps, free_meta)
     screen = show.console(quiet=as_json)
@@ -108,6 +110,7 @@ def evaluate_command(
                 workers=workers,
                 seed=seed,
                 policy_facts=chosen.facts,
+                adapter_settings=own_settings,
                 retry_errors=retry_errors,
                 on_start=started,
                 on_record=recorded,

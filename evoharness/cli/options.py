@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,14 @@ _HOW = "The harness"
 
 AdapterName = Annotated[
     str, typer.Argument(help="A registered adapter (see `evoharness adapters`) or module:Class.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the adapter, such as engine=textworld for alfworld. May be repeated.",
+    ),
 ]
 PolicyName = Annotated[
     str | None,
@@ -211,6 +220,20 @@ def make_policy(
             "a function of yours as module:function"
         )
     return Chosen(FunctionPolicy(own[name], name), {})
+
+
+def adapter_settings(given: list[str] | None) -> dict[str, Any]:
+    """Read `NAME=VALUE` settings; a value that is JSON, such as 3 or true, counts as that."""
+    found: dict[str, Any] = {}
+    for item in given or ():
+        name, equals, value = item.partition("=")
+        if not (name.isidentifier() and equals):
+            raise ValueError(f"--set {item!r} is not of the form NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
 
 
 @contextmanager

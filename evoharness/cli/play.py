@@ -26,6 +26,7 @@ UNSOLVED = 3
 @app.command()
 def run(
     adapter: o.AdapterName,
+    settings: o.Settings = None,
     task: Annotated[
         str | None, typer.Option("--task", help="A task's id; by default the split's first.")
     ] = None,
@@ -64,7 +65,7 @@ def run(
     """
     from evoharness.registry import load_adapter
 
-    domain = load_adapter(adapter)
+    domain = load_adapter(adapter, **o.adapter_settings(settings))
     try:
         chosen = o.make_policy(
             domain, policy, model, base_url, temperature, max_tokens, seed

@@ -45,6 +45,7 @@ def evaluate(
     workers: int = 1,
     seed: int = 0,
     policy_facts: dict[str, Any] | None = None,
+    adapter_settings: dict[str, Any] | None = None,
     retry_errors: bool = False,
     on_start: Callable[[int, int], None] | None = None,
     on_record: Callable[[Record], None] | None = None,
@@ -66,6 +67,7 @@ def evaluate(
         workers: episodes at the same time.
         seed: recorded with the results; the policy was made with it.
         policy_facts: settings that the policy was made with, for the manifest.
+        adapter_settings: the same of the adapter.
         retry_errors: play tasks again whose episode broke.
         on_start: told how many tasks there are and how many are done already.
         on_record: told each new record.
@@ -83,6 +85,7 @@ def evaluate(
     adapter.concurrency = workers
     manifest = Manifest(
         adapter=adapter.name,
+        adapter_settings=adapter_settings or {},
         split=split,
         tasks=len(tasks),
         tasks_digest=digest_of(task.id for task in tasks),

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evoharness.core.measures import EpisodeMeasures
+from evoharness.files import write_atomically
 
 FORMAT = 1
 
@@ -32,6 +31,7 @@ class Manifest(BaseModel):
 
     format: int = FORMAT
     adapter: str
+    adapter_settings: dict[str, Any] = {}
     split: str
     tasks: int
     tasks_digest: str
@@ -159,21 +159,6 @@ def load_records(path: Path) -> tuple[Manifest, dict[str, Record]]:
     except (ValidationError, OSError) as error:
         raise ValueError(f"{path / 'run.json'} cannot be read: {error}") from error
     return manifest, {record.task: record for record in _whole_records(path / "records")}
-
-
-def write_atomically(path: Path, content: str | Iterable[str]) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for part in [content] if isinstance(content, str) else content:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def digest_of(tasks: Iterable[str]) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_changed_games_do_not_pass_the_check(tmp_path: Path) -> None:
     victim = games.path_of(games.find("train", tmp_path).tasks[7].id, tmp_path)
     text = victim.read_text()
     victim.unlink()
-    victim.write_text(text.replace("(openable", "(closable", 1))
+    victim.write_text(re.sub(r"\(openable (\w+_bar)", r"(checked \1", text, count=1))
     with pytest.raises(OSError, match="checksum"):
         download.check(tmp_path)
 
@@ -82,3 +83,73 @@ def test_changed_games_do_not_pass_the_check(tmp_path: Path) -> None:
 def test_games_counts_the_splits() -> None:
     done = evoharness("games", "--split", "valid_seen", "--json", data=games.home(None))
     assert json.loads(done.stdout)["splits"]["valid_seen"]["games"] == 140
+
+
+def test_generated_games_are_played_by_name(tmp_path: Path) -> None:
+    done = evoharness("generate", "--n", "6", "--seed", "7", "--out", tmp_path, data="")
+    assert done.returncode == 0, done.stderr
+    assert f"6 games are in {tmp_path / games.FOLDER / 'generated'}" in done.stdout
+    counted = evoharness("games", "--split", "generated", "--json", data=tmp_path)
+    assert json.loads(counted.stdout)["splits"]["generated"] == {
+        "games": 6,
+        "official": None,
+        "skipped": {},
+    }
+
+
+def test_the_same_options_generate_the_same_files(tmp_path: Path) -> None:
+    def files(name: str, *options: str) -> dict[str, str]:
+        folder = tmp_path / name
+        done = evoharness("generate", "--seed", "3", "--out", folder, *options, data="")
+        assert done.returncode == 0, done.stderr
+        return {
+            str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*.*") if p.is_file()
+        }
+
+    whole = files("a", "--n", "5", "--moved", "0.5")
+    assert len(whole) == 10
+    files("b", "--n", "2", "--moved", "0.5")
+    assert files("b", "--n", "3", "--first", "2", "--moved", "0.5") == whole
+    assert files("c", "--n", "5", "--moved", "1") != whole
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--moved", "2"], "moved is 2.0; it goes from 0 to 1"),
+        (["--type", "juggle"], "no task type 'juggle'"),
+        (["--split", "train"], "'train' is no name for generated games"),
+        (["--split", "../x"], "'../x' is no name for generated games"),
+    ],
+)
+def test_impossible_games_are_refused(tmp_path: Path, options: list[str], told: str) -> None:
+    done = evoharness("generate", "--out", tmp_path, *options, data="")
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.stock
+def test_engines_are_compared_and_the_report_goes_on(tmp_path: Path) -> None:
+    evoharness("generate", "--n", "3", "--out", tmp_path, data="")
+    report = tmp_path / "report.jsonl"
+    options = ("--split", "generated", "--steps", "5", "--out", report, "--json")
+    first = evoharness("compare-engines", "--games", "2", *options, data=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert json.loads(first.stdout)["games"] == 2
+    whole = evoharness("compare-engines", *options, data=tmp_path)
+    totals = json.loads(whole.stdout)
+    assert (totals["games"], totals["differences"], totals["not_compared"]) == (3, 0, 0)
+    other = evoharness("compare-engines", *options, "--seed", "1", data=tmp_path)
+    assert other.returncode == 2
+    assert "other settings" in other.stderr
+
+
+@pytest.mark.official
+def test_a_profile_says_how_far_new_games_are_from_official_ones(tmp_path: Path) -> None:
+    done = evoharness("profile", "--n", "300", "--json", data=games.home(None))
+    assert all(share < 0.3 for share in json.loads(done.stdout)["difference"].values())
+    drawn = evoharness("profile", "--n", "50", "--svg", tmp_path / "a.svg", data=games.home(None))
+    assert "receptacles" in drawn.stdout
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")

@@ -39,7 +39,7 @@ def test_every_official_game_is_won_by_its_walkthrough() -> None:
     for split in games.SPLITS:
         for task in games.find(split).tasks:
             path = games.path_of(task.id)
-            game = Game(games.house(path))
+            game = Game(games.house(task.id))
             for command in json.loads(path.read_text())["walkthrough"]:
                 assert command in game.admissible
                 assert not game.won

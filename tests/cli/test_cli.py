@@ -69,6 +69,9 @@ def test_an_unsolved_episode_has_an_exit_code_of_its_own() -> None:
         (["run", TOY, "--base-url", "http://localhost:1/v1"], "needs --model"),
         (["run", TOY, "--model", "nobody:x"], "nobody"),
         (["eval", TOY, "--out", "/dev/null"], "/dev/null is a file"),
+        (["run", TOY, "--set", "size"], "--set 'size' is not of the form NAME=VALUE"),
+        (["run", "alfworld", "--set", "engin=x"], "its settings are workers, timeout_s, data, eng"),
+        (["run", "alfworld", "--set", "engine=unity"], "no engine 'unity'"),
         (["compare", "/nonexistent"], "holds no evaluation"),
         (["eval", TOY, "--out", "/etc"], "holds files that are no evaluation's"),
     ],
@@ -151,6 +154,16 @@ def test_a_durable_run_that_is_finished_can_be_played_again(tmp_path: Path) -> N
     assert json.loads(first.stdout) == json.loads(second.stdout)
 
 
+@pytest.mark.stock
+def test_an_adapter_s_settings_are_part_of_an_evaluation(tmp_path: Path) -> None:
+    out = ("--limit", "1", "--out", tmp_path / "a")
+    assert evoharness("eval", "alfworld", *out).returncode == 0
+    done = evoharness("eval", "alfworld", "--set", "engine=textworld", *out)
+    assert done.returncode == 2
+    assert "other settings" in done.stderr
+    assert "textworld" in done.stderr
+
+
 def test_eval_and_compare_work_together(tmp_path: Path) -> None:
     expert, chance = tmp_path / "expert", tmp_path / "chance"
     done = evoharness("eval", TOY, "--out", expert, "--limit", "6", "--workers", "2")
@@ -208,7 +221,7 @@ def test_tasks_lists_the_ids_that_run_takes() -> None:
 
 def test_an_adapter_that_cannot_be_loaded_is_listed_with_what_to_do() -> None:
     program = (
-        "import sys; sys.modules['textworld'] = None; sys.argv = ['evoharness', 'adapters']; "
+        "import sys; sys.modules['evoharness_alfworld.scene'] = None; sys.argv = ['evoharness', 'adapters']; "
         "from evoharness.cli import main; main()"
     )
     command = [sys.executable, "-c", program]
@@ -219,7 +232,7 @@ def test_an_adapter_that_cannot_be_loaded_is_listed_with_what_to_do() -> None:
         check=True,
         env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
     )
-    assert 'pip install "evoharness[alfworld]"' in done.stdout
+    assert "adapter 'alfworld' of evoharness cannot be loaded" in done.stdout
 
 
 def test_help_teaches() -> None:

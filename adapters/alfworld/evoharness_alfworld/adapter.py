@@ -49,7 +49,7 @@ class AlfworldAdapter(Adapter):
         *,
         workers: int = 1,
         timeout_s: float = 120,
-        data: Path | None = None,
+        data: str | Path | None = None,
         engine: Literal["native", "textworld"] = "native",
     ) -> None:
         """Prepare the adapter; nothing is read or started yet.
@@ -79,7 +79,7 @@ class AlfworldAdapter(Adapter):
         self.engine = engine
         self.concurrency = workers
         self._timeout_s = timeout_s
-        self._data = data
+        self._data = Path(data) if data is not None else None
         self._pool: WorkerPool | None = None
         self._lock = threading.Lock()
 
@@ -122,7 +122,7 @@ class AlfworldAdapter(Adapter):
             GameError: its file is no game of ALFWorld; says which one, and why.
         """
         if "game" in task.data:
-            return games.house(games.path_of(task.data["game"], self._data))
+            return games.house(task.data["game"], self._data)
         return generate(Recipe(**task.data["recipe"])).house
 
     def first_belief(self, task: Task, step: Step) -> JSON:

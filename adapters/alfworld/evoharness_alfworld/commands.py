@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from evoharness_alfworld.games import FOLDER, SPLITS, VARIABLE, find, home, path_of
+from evoharness_alfworld.games import FOLDER, SPLITS, VARIABLE, find, home, house, path_of, splits
 
 _NAME = re.compile(r"[\w.-]+")
 
@@ -25,26 +25,29 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 @app.command()
 def games(
     split: Annotated[
-        str | None, typer.Option("--split", help=f"One of {', '.join(SPLITS)}; default: all.")
+        str | None, typer.Option("--split", help="One split; default: all there are.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the games of each split, and say which folders have none and why."""
-    if split is not None and split not in SPLITS:
-        raise ValueError(f"there is no split {split!r}; the splits are {', '.join(SPLITS)}")
-    found = {name: find(name) for name in ([split] if split else SPLITS)}
+    there = splits()
+    if split is not None and split not in there and split not in SPLITS:
+        listed = ", ".join(dict.fromkeys([*SPLITS, *there]))
+        raise ValueError(f"there is no split {split!r}; the splits are {listed}")
+    found = {name: find(name) for name in ([split] if split else there or SPLITS)}
     if as_json:
         facts = {
-            name: {"games": len(f.tasks), "official": SPLITS[name], "skipped": dict(f.skipped)}
+            name: {"games": len(f.tasks), "official": SPLITS.get(name), "skipped": dict(f.skipped)}
             for name, f in found.items()
         }
         typer.echo(json.dumps({"folder": str(home(None)), "splits": facts}))
         return
     for name, one in found.items():
-        typer.echo(f"{name}: {len(one.tasks)} games, of {SPLITS[name]} official ones")
-        for reason in sorted({reason for _, reason in one.skipped}):
-            number = sum(why == reason for _, why in one.skipped)
-            typer.echo(f"  {number} folders skipped: {reason}")
+        official = f", of {SPLITS[name]} official ones" if name in SPLITS else ""
+        typer.echo(f"{name}: {len(one.tasks)} games{official}")
+        for reason, number in sorted(Counter(reason for _, reason in one.skipped).items()):
+            example = next(id for id, why in one.skipped if why == reason)
+            typer.echo(f"  {number} skipped, such as {example}: {reason}")
 
 
 @app.command()
@@ -142,6 +145,36 @@ def generate(
         return
     typer.echo(f"{n} games are in {folder}")
     typer.echo(f"now: {VARIABLE}={out} evoharness eval alfworld --split {split} --policy expert")
+
+
+@app.command()
+def profile(
+    split: Annotated[str, typer.Option("--split", help="The games to compare with.")] = "train",
+    n: Annotated[int, typer.Option("--n", min=1, help="How many new games.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Other new games.")] = 0,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw into this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw how new games compare with those of a split: sizes of rooms, lengths of walkthroughs."""
+    from rich.console import Console
+
+    from evoharness_alfworld import generator
+    from evoharness_alfworld.generator import profile as profiles
+
+    theirs = profiles.of_files((house(t.id), path_of(t.id)) for t in find(split).tasks)
+    recipes = (generator.Recipe(seed, number) for number in range(n))
+    ours = profiles.of_generated(map(generator.generate, recipes))
+    apart = profiles.difference(theirs, ours)
+    if as_json:
+        typer.echo(json.dumps({split: theirs, "new": ours, "difference": apart}))
+        return
+    screen = Console(record=svg is not None, width=100 if svg else None)
+    for table in profiles.draw({split: theirs, "new": ours}):
+        screen.print(table)
+    for what, share in apart.items():
+        screen.print(f"{what}: {100 * share:.0f} % of the games apart")
+    if svg is not None:
+        screen.save_svg(str(svg), title=f"ALFWorld games: {split} and new ones")
 
 
 @app.command()

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evoharness.evaluation.records import write_atomically
+from evoharness.files import write_atomically
 from evoharness_alfworld import stock
 from evoharness_alfworld.simulator import Game, open_game
 

@@ -94,20 +94,17 @@ def path_of(task_id: str, data: Path | None = None) -> Path:
     return path
 
 
-def house(path: Path) -> House:
-    """Return the house of a game file; games of one file share it.
+def house(task_id: str, data: Path | None = None) -> House:
+    """Return the house of a task; games of one file share it.
 
     Raises:
+        FileNotFoundError: the file is not there; the message says what to do.
         GameError: the file is no game of ALFWorld; says which one, and why.
     """
-    return _house(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=512)
-def _house(path: Path, time: int) -> House:
-    del time  # A changed file is another one.
-    trial = path.parent
-    return index_of(trial.parents[2]).house("/".join(trial.parts[-3:]))
+    try:
+        return index_of(_root(data)).house(task_id)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}: {_HOW}") from None
 
 
 def home(data: Path | None) -> Path:
@@ -118,7 +115,12 @@ def home(data: Path | None) -> Path:
 
 
 def _root(data: Path | None) -> Path:
-    return home(data).expanduser().resolve() / FOLDER
+    return _resolved(home(data)) / FOLDER
+
+
+@lru_cache(maxsize=16)
+def _resolved(folder: Path) -> Path:
+    return folder.expanduser().resolve()
 
 
 @lru_cache(maxsize=16)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sqlite3
 import threading
 import zlib
@@ -24,6 +25,9 @@ from evoharness_alfworld.simulator import GameError, House, archive, interpret, 
 GAME = "game.tw-pddl"
 VERSION = 100 + archive.FORMAT
 """Changes whenever what is kept of a file does; an index of another version is made anew."""
+
+HOUSES = 512
+"""Houses that are kept in memory for the next game of the same file; each takes some 30 kB."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS games (
     id TEXT PRIMARY KEY, size INTEGER, time INTEGER, objective TEXT, house BLOB, problem TEXT
@@ -56,6 +60,7 @@ class Index:
         name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
         file = user_cache_path("evoharness") / "alfworld" / f"{name}.sqlite"
         self._base = _connect(file) if keep else _prepared(":memory:")
+        self._load = lru_cache(maxsize=HOUSES)(self._loaded)
 
     def entries(self, trials: Sequence[str]) -> list[Entry]:
         """Return what is known of trial folders, after reading those that are new or changed.
@@ -73,7 +78,7 @@ class Index:
         found: dict[str, Entry] = {}
         changed: list[str] = []
         for id in trials:
-            stamp = _stamp(self.root / id / GAME)
+            stamp = _stamp(f"{self.root}/{id}/{GAME}")
             if stamp is None:
                 found[id] = Entry(id, "", f"no {GAME}")
             elif id in known and known[id][:2] == stamp:
@@ -90,16 +95,20 @@ class Index:
             FileNotFoundError: there is no such game file.
             GameError: it cannot be played; says which file, and why.
         """
-        path = self.root / id / GAME
+        path = f"{self.root}/{id}/{GAME}"
         stamp = _stamp(path)
         if stamp is None:
             raise FileNotFoundError(f"there is no game {path}")
+        return self._load(id, *stamp)
+
+    def _loaded(self, id: str, size: int, time: int) -> House:
         row = self._row(id)
-        if row is None or row[:2] != stamp:
+        if row is None or row[:2] != (size, time):
             self._read([id])
             row = self._row(id)
         if row is None or row[3]:
-            raise GameError(f"{path} cannot be played: {row[3] if row else 'it is gone'}")
+            why = row[3] if row else "it is gone"
+            raise GameError(f"{self.root}/{id}/{GAME} cannot be played: {why}")
         return archive.loads(zlib.decompress(row[2]).decode())
 
     def _row(self, id: str) -> tuple[int, int, bytes, str] | None:
@@ -124,7 +133,7 @@ def index_of(root: Path) -> Index:
 
 def _row_of(id: str, path: Path) -> tuple[str, int, int, str, bytes, str]:
     # The stamp is taken first: a file that changes while it is read is read again next time.
-    size, time = _stamp(path) or (0, 0)
+    size, time = _stamp(str(path)) or (0, 0)
     try:
         game = parse(path.read_text(encoding="utf-8"))
         house = interpret(game)
@@ -137,9 +146,9 @@ def _row_of(id: str, path: Path) -> tuple[str, int, int, str, bytes, str]:
     return id, size, time, house.objective, zlib.compress(archive.dumps(house).encode()), ""
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _stamp(path: str) -> tuple[int, int] | None:
     try:
-        facts = path.stat()
+        facts = os.stat(path)
     except OSError:
         return None
     return facts.st_size, facts.st_mtime_ns

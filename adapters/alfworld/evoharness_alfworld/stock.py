@@ -63,8 +63,8 @@ def load(game: Any) -> Any:
     from alfworld.agents.environment.alfred_tw_env import (  # pyright: ignore[reportMissingImports]
         AlfredDemangler,
     )
-    from textworld import EnvInfos
-    from textworld.envs.pddl import PddlEnv
+    from textworld import EnvInfos  # pyright: ignore[reportMissingImports]
+    from textworld.envs.pddl import PddlEnv  # pyright: ignore[reportMissingImports]
 
     if _SPARE:
         environment: Any = _SPARE.pop()

@@ -178,10 +178,7 @@ def test_a_task_carries_its_recipe_and_needs_no_file() -> None:
 def test_new_games_are_like_official_ones() -> None:
     """Receptacles, places, objects and walkthroughs, by kind of room, on average."""
     official = random.Random(0).sample(games.find("train").tasks, 500)
-    old = [
-        (habits.room_of(task.id.split("/")[1]), games.house(games.path_of(task.id)))
-        for task in official
-    ]
+    old = [(habits.room_of(task.id.split("/")[1]), games.house(task.id)) for task in official]
     new = [(one.quest.room, one.house) for one in (generate(Recipe(8, n)) for n in range(500))]
     for room in habits.ROOMS.values():
         theirs = [sizes(house) for where, house in old if where == room]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evoharness.core.environment import Task
-from evoharness.evaluation.records import write_atomically
+from evoharness.files import write_atomically
 from evoharness_alfworld.generator import habits, rooms, writing
 from evoharness_alfworld.generator.recipe import Recipe
 from evoharness_alfworld.generator.rooms import LOOK, Quest
