@@ -10,7 +10,7 @@ from evoharness_alfworld.environments import NativeEnvironment
 from evoharness_alfworld.expert import expert
 from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.labeller import Labeller
-from evoharness_alfworld.simulator import House
+from evoharness_alfworld.simulator import Game, House
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +79,14 @@ def test_it_labels_as_the_expert_plays(adapter: AlfworldAdapter, number: int) ->
     [state] = rollout(FunctionPolicy(expert), adapter, [task], config=config)
     played = [turn["argument"] for turn in state["turns"]]
     assert solve(task.objective, adapter.house(task), shown=True) == played
+
+
+def test_it_reads_the_engine_s_own_first_text_as_well() -> None:
+    house = generate(Recipe()).house
+    shown = NativeEnvironment(house).reset().observation
+    labels = {Labeller(house.objective, text).label() for text in (shown, Game(house).reset())}
+    assert len(labels) == 1
+    assert labels.pop().startswith("go to ")
 
 
 def test_an_objective_of_another_kind_is_refused() -> None:

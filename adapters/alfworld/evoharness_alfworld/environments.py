@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from evoharness.core.environment import JSON, Environment, Step
 from evoharness_alfworld.simulator import NOTHING_HAPPENS, Game, House
+from evoharness_alfworld.wording import room_only
 
-_BANNER = re.compile(r"-= Welcome to TextWorld, ALFRED! =-\s*|\s*Your task is to: [^\n]*")
 _OVER = "The episode is over; nothing more can be done."
 
 
@@ -39,7 +38,7 @@ class AlfworldEnvironment(Environment):
     def reset(self) -> Step:
         """Start the game."""
         said = self._begin()
-        self._last = _step(said, _BANNER.sub("", said.feedback))
+        self._last = _step(said, room_only(said.feedback))
         return self._last
 
     def step(self, action: str) -> Step:

@@ -10,6 +10,7 @@ from collections.abc import Container
 from evoharness_alfworld import acting, scene
 from evoharness_alfworld.objective import read_objective
 from evoharness_alfworld.simulator import NOTHING_HAPPENS
+from evoharness_alfworld.wording import room_only
 
 
 class Labeller:
@@ -23,13 +24,13 @@ class Labeller:
     """
 
     def __init__(self, objective: str, observation: str) -> None:
-        """Begin with the task and the first observation.
+        """Begin with the task and the first observation, an engine's own text or without banner.
 
         Raises:
             ValueError: the objective is none of ALFWorld's.
         """
         self._goal = read_objective(objective)
-        self._scene = scene.first(objective, observation)
+        self._scene = scene.first(objective, room_only(observation).strip())
         self._done: list[acting.Did] = []
 
     def see(self, action: str, observation: str) -> None:

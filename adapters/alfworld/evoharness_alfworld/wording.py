@@ -1,4 +1,4 @@
-"""The wordings of actions that agents use, and the engine's own."""
+"""The wordings of actions that agents use, and what engines say before the first of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ _REWRITES = (
     (re.compile(r"pick up (.+? from .+)"), r"take \1"),
     (re.compile(r"(?:turn on|toggle) (.+)"), r"use \1"),
 )
+
+
+_BANNER = re.compile(r"-= Welcome to TextWorld, ALFRED! =-\s*|\s*Your task is to: [^\n]*")
+
+
+def room_only(text: str) -> str:
+    """Return an engine's first text without its banner and the sentence of the task."""
+    return _BANNER.sub("", text)
 
 
 def normalise(action: str) -> str:

@@ -66,7 +66,7 @@ def test_a_snapshot_is_small() -> None:
         game = Game(house(seed))
         wander(game, seed, 50)
         sizes.append(len(json.dumps(game.snapshot())))
-    assert max(sizes) < 1500
+    assert max(sizes) < 600
     assert len(json.dumps(Game(house(0)).snapshot())) < 30
 
 

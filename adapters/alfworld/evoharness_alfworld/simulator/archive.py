@@ -15,6 +15,7 @@ FORMAT = 1
 
 
 _PAIRS = ("lying", "taken")
+_SINGLE = ("place", "held")
 _SETS = (
     *("openable", "pickupable", "cleanable", "heatable", "coolable", "sliceable", "toggleable"),
     *("blades", "washers", "heaters", "coolers"),
@@ -76,9 +77,9 @@ def loads(text: str) -> House:
 
 
 def changes(house: House, state: State) -> dict[str, Any]:
-    """Return how a state differs from the house's first one: field to value, as JSON.
+    """Return how a state differs from the house's first one, as JSON.
 
-    Of `inside`, only the receptacles that changed are listed.
+    Of a set there is what has come or gone, of `inside` the receptacles that changed.
     """
     found: dict[str, Any] = {}
     before, now = house.start._asdict(), state._asdict()
@@ -89,11 +90,11 @@ def changes(house: House, state: State) -> dict[str, Any]:
             pairs = enumerate(zip(house.start.inside, state.inside, strict=True))
             found[field] = {str(r): list(new) for r, (old, new) in pairs if new != old}
         elif field in _PAIRS:
-            found[field] = sorted([a, b] for a, b in now[field])
-        elif isinstance(now[field], frozenset):
-            found[field] = sorted(now[field])
-        else:
+            found[field] = sorted([a, b] for a, b in now[field] ^ before[field])
+        elif field in _SINGLE:
             found[field] = now[field]
+        else:
+            found[field] = sorted(now[field] ^ before[field])
     return found
 
 
@@ -108,9 +109,9 @@ def changed(house: House, changes: Mapping[str, Any]) -> State:
                 inside[int(receptacle)] = tuple(objects)
             state[field] = tuple(inside)
         elif field in _PAIRS:
-            state[field] = frozenset((a, b) for a, b in value)
-        elif field in ("place", "held"):
+            state[field] ^= {(a, b) for a, b in value}
+        elif field in _SINGLE:
             state[field] = value
         else:
-            state[field] = frozenset(value)
+            state[field] ^= set(value)
     return State(**state)
