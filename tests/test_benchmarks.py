@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from rich.console import Console
+
+from benchmarks import alfworld
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -35,6 +40,17 @@ def test_the_harness_benchmark_writes_its_figures(tmp_path: Path) -> None:
         "context",
     }
     assert all(figures[name] > 0 for name in set(figures) - {"context"})
+
+
+@pytest.mark.stock
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # TextWorld's files
+def test_the_alfworld_benchmark_compares_both_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for size, value in {"GAMES": 2, "STEPS": 6, "PARALLEL": 8, "ROUNDS": 3, "STARTS": 1}.items():
+        monkeypatch.setattr(alfworld, size, value)
+    figures = alfworld.measure(Console(stderr=True))
+    ratios = {"step_ratio", "warm_reset_ratio", "cold_load_ratio"}
+    assert {*ratios, "steps_per_s_1024", "game_kb", "import_s", "open_all_s"} <= set(figures)
+    assert all(figures[ratio] > 1 for ratio in ratios)
 
 
 def test_an_unknown_benchmark_is_refused() -> None:

@@ -47,6 +47,11 @@ class TestTheReadmesAdapter(EnvironmentContract):
         return room["CounterAdapter"]()
 
 
+def test_the_readmes_engine_example_wins_its_game(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(BLOCKS[2], {"__name__": "readme"})
+    assert capsys.readouterr().out.endswith("True\n")
+
+
 def test_the_readmes_picture_is_the_graph() -> None:
     picture = re.search(r"```mermaid\n(.*?)```", README, re.DOTALL)
     assert picture is not None
