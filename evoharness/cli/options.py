@@ -96,7 +96,9 @@ MaxTokens = Annotated[
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", help="Of the random policy, and sent to the model.", rich_help_panel=_WHO
+        "--seed",
+        help="Of the random policy; of an openai: model's samples, mixed with task and turn.",
+        rich_help_panel=_WHO,
     ),
 ]
 ModeOption = Annotated[
@@ -202,8 +204,8 @@ def make_policy(
         from evoharness.policies.chat import ChatPolicy
 
         settings = {"temperature": temperature, "max_tokens": max_tokens}
-        extra: dict[str, Any] = {"seed": seed} if model.startswith("openai:") else {}
-        made = ChatPolicy.from_string(model, base_url=base_url, **settings, **extra)
+        sent = seed if model.startswith("openai:") else None
+        made = ChatPolicy.from_string(model, base_url=base_url, seed=sent, **settings)
         return Chosen(made, {**settings, "base_url": base_url})
     if base_url is not None:
         raise ValueError("--base-url needs --model, e.g. --model openai:NAME")

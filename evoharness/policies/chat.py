@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 
 from evoharness.core.parsing import Reply, ToolCall
@@ -18,17 +19,35 @@ if TYPE_CHECKING:
 class ChatPolicy(Policy):
     """A LangChain chat model that reads the rendered prompt and answers in either format."""
 
-    def __init__(self, model: BaseChatModel, name: str = "") -> None:
+    def __init__(self, model: BaseChatModel, name: str = "", *, seed: int | None = None) -> None:
+        """Take a model.
+
+        Args:
+            model: any LangChain chat model.
+            name: how it is called in results; by default the model's own name.
+            seed: sent along with each request, mixed with its task and turn, so that sampled
+                episodes are independent of each other and can be repeated. For models that take
+                one, such as those behind the OpenAI protocol.
+        """
         self.model = model
         self.name = name or _model_name(model)
+        self.seed = seed
 
     @classmethod
-    def from_string(cls, model: str, *, base_url: str | None = None, **settings: Any) -> ChatPolicy:
+    def from_string(
+        cls,
+        model: str,
+        *,
+        base_url: str | None = None,
+        seed: int | None = None,
+        **settings: Any,
+    ) -> ChatPolicy:
         """Make a policy from a LangChain model string such as `openai:gpt-4.1-mini`.
 
         Args:
             model: `provider:name`.
             base_url: the address of an OpenAI-compatible server (vLLM, llama.cpp, …).
+            seed: see `ChatPolicy`.
             settings: passed to the chat model: `temperature`, `max_tokens`, `timeout`, …
 
         Raises:
@@ -53,24 +72,37 @@ class ChatPolicy(Policy):
         except Exception as error:
             first = str(error).partition("\n")[0]
             raise ValueError(f"no chat model can be made from {model!r}: {first}") from error
-        return cls(made, model)
+        return cls(made, model, seed=seed)
 
     def decide(self, view: View) -> Reply:
         """Ask the model."""
-        return as_reply(self._bound(view).invoke(_langchain_messages(view)))
+        model = self._bound(view)
+        return as_reply(model.invoke(_langchain_messages(view), **self._seeded(view)))
 
     async def adecide(self, view: View) -> Reply:
         """Ask the model without blocking the event loop."""
-        return as_reply(await self._bound(view).ainvoke(_langchain_messages(view)))
+        model = self._bound(view)
+        return as_reply(await model.ainvoke(_langchain_messages(view), **self._seeded(view)))
 
     def decide_batch(self, views: Sequence[View]) -> list[Reply | Exception]:
         """Ask about several views at once, as the model's own batching does."""
         if not views:
             return []
+        if self.seed is not None:  # A batch has one set of arguments, and each view its own seed.
+            from langchain_core.runnables import RunnableLambda
+
+            one = RunnableLambda[View, Reply | Exception](self.decide)
+            return one.batch(list(views), return_exceptions=True)
         answers = self._bound(views[0]).batch(
             [_langchain_messages(view) for view in views], return_exceptions=True
         )
         return [item if isinstance(item, Exception) else as_reply(item) for item in answers]
+
+    def _seeded(self, view: View) -> dict[str, Any]:
+        if self.seed is None:
+            return {}
+        mixed = sha256(f"{self.seed}/{view.task.id}/{len(view.turns)}".encode()).digest()
+        return {"seed": int.from_bytes(mixed[:4]) >> 1}  # Some servers take 31 bits.
 
     def _bound(self, view: View) -> Runnable[Any, AIMessage]:
         return self.model.bind_tools(view.tools) if view.tools else self.model

@@ -9,6 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCall as LangChainCall
+from langchain_core.outputs import ChatResult
+from pydantic import PrivateAttr
 
 from evoharness.core.environment import Task
 from evoharness.core.episode import begin, look
@@ -220,3 +222,37 @@ def test_a_provider_s_missing_package_is_told() -> None:
             ChatPolicy.from_string("groq:llama")
     else:
         pytest.skip("langchain-groq is installed")
+
+
+# --- seeds -----------------------------------------------------------------------------------
+
+
+class Sampled(ScriptedModel):
+    """Remembers the seed of each request, by its prompt."""
+
+    def __init__(self) -> None:
+        super().__init__(["<action>open box 1</action>"])
+
+    _seeds: dict[str, Any] = PrivateAttr(default_factory=dict[str, Any])
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        self._seeds[str(messages[-1].content)] = kwargs.pop("seed", None)
+        return super()._generate(messages, *args, **kwargs)
+
+
+def test_each_request_has_a_seed_of_its_own_that_can_be_repeated() -> None:
+    def seeds(seed: int | None, lock_step: bool) -> dict[str, Any]:
+        model = Sampled()
+        policy = ChatPolicy(model, seed=seed)
+        tasks = [ToyAdapter().task(f"door-{number:02}") for number in range(3)]
+        config = HarnessConfig(max_steps=3)
+        for group in [tasks] if lock_step else [[task] for task in tasks]:
+            rollout(policy, ToyAdapter(), group, config=config)
+        return model._seeds
+
+    alone, together = seeds(7, lock_step=False), seeds(7, lock_step=True)
+    assert alone == together
+    assert len(set(alone.values())) > 3
+    assert all(0 <= seed < 2**31 for seed in alone.values())
+    assert set(seeds(8, lock_step=True).values()).isdisjoint(alone.values())
+    assert set(seeds(None, lock_step=True).values()) == {None}
