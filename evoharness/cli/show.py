@@ -101,7 +101,7 @@ def pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
     for name in ("against", "shared", "only first won", "only second won", "difference", "p"):
         table.add_column(name, justify="right")
     for pair in pairs:
-        low, high = pair["bootstrap_95"]
+        low, high = pair["difference_95"]
         table.add_row(
             escape(f"{Path(pair['first']).name} -> {Path(pair['second']).name}"),
             str(pair["shared_tasks"]),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evoharness.evaluation.records import Manifest, Record, load_records
-from evoharness.evaluation.statistics import mcnemar_exact, paired_bootstrap
+from evoharness.evaluation.statistics import mcnemar_exact, paired_difference_interval
 from evoharness.evaluation.summary import summarise
 
 
@@ -17,7 +17,7 @@ def compare(folders: Sequence[Path]) -> dict[str, Any]:
     Returns:
         `runs`: a summary each; `pairs`: for every later folder the shared tasks, how many only
         one of both won, McNemar's exact p-value, and the difference in success rate with its
-        95 % paired bootstrap interval.
+        95 % interval (Newcombe's for pairs).
 
     Raises:
         ValueError: a folder holds no evaluation, or there is none.
@@ -48,8 +48,9 @@ def _pair(
     outcomes = [(base[task].measures.success, other[task].measures.success) for task in shared]
     only_first = sum(a and not b for a, b in outcomes)
     only_second = sum(b and not a for a, b in outcomes)
-    differences = [float(b) - float(a) for a, b in outcomes]
-    low, high = paired_bootstrap(differences)
+    both = sum(a and b for a, b in outcomes)
+    neither = len(outcomes) - both - only_first - only_second
+    low, high = paired_difference_interval(both, only_first, only_second, neither)
     return {
         "first": str(first),
         "second": str(second),
@@ -57,6 +58,6 @@ def _pair(
         "only_first_won": only_first,
         "only_second_won": only_second,
         "mcnemar_p": mcnemar_exact(only_first, only_second),
-        "difference": sum(differences) / len(shared) if shared else 0.0,
-        "bootstrap_95": [low, high],
+        "difference": (only_second - only_first) / len(shared) if shared else 0.0,
+        "difference_95": [low, high],
     }

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Sequence
 from statistics import NormalDist
 
 
@@ -31,16 +29,38 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     return min(1.0, 2 * tail / 2**n)
 
 
-def paired_bootstrap(
-    differences: Sequence[float], *, resamples: int = 10_000, seed: int = 0
+def paired_difference_interval(
+    both: int, only_first: int, only_second: int, neither: int, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean of paired differences.
+    """Return Newcombe's hybrid score interval of a difference of paired proportions: the second
+    system's share minus the first one's (Newcombe 1998, Statistics in Medicine 17, method 10).
 
-    Returns (0, 0) when there are none.
+    It says how much could still be found where no pair differs at all; (-1, 1) without pairs.
+
+    Args:
+        both: pairs that both systems won.
+        only_first: pairs that only the first one won.
+        only_second: pairs that only the second one won.
+        neither: pairs that neither of them won.
+        confidence: how often the interval holds the true difference.
     """
-    if not differences:
-        return 0.0, 0.0
-    chance = random.Random(seed)
-    n = len(differences)
-    means = sorted(sum(chance.choices(differences, k=n)) / n for _ in range(resamples))
-    return means[int(0.025 * resamples)], means[min(resamples - 1, int(0.975 * resamples))]
+    n = both + only_first + only_second + neither
+    if n == 0:
+        return -1.0, 1.0
+    won = only_second + both, only_first + both
+    (low_2, high_2), (low_1, high_1) = (wilson_interval(k, n, confidence) for k in won)
+    share_2, share_1 = (k / n for k in won)
+    spread = math.prod((*won, n - won[0], n - won[1]))
+    gap = both * neither - only_first * only_second
+    if gap > 0:
+        gap = max(gap - n / 2, 0)
+    together = gap / math.sqrt(spread) if spread else 0.0
+
+    def reach(down: float, up: float) -> float:
+        return math.sqrt(max(0.0, down * down - 2 * together * down * up + up * up))
+
+    difference = share_2 - share_1
+    return (
+        max(-1.0, difference - reach(share_2 - low_2, high_1 - share_1)),
+        min(1.0, difference + reach(high_2 - share_2, share_1 - low_1)),
+    )

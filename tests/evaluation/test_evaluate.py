@@ -209,7 +209,7 @@ def test_comparisons_are_paired_over_shared_tasks(tmp_path: Path) -> None:
     assert lost == 12 - result["runs"][1]["successes"] > 0
     assert pair["mcnemar_p"] == pytest.approx(2 / 2**lost)
     assert pair["difference"] == pytest.approx(-lost / 12)
-    assert pair["bootstrap_95"][0] <= pair["difference"] <= pair["bootstrap_95"][1]
+    assert pair["difference_95"][0] <= pair["difference"] <= pair["difference_95"][1]
 
 
 def test_a_folder_without_an_evaluation_is_named(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evoharness.evaluation.statistics import mcnemar_exact, paired_bootstrap, wilson_interval
+from evoharness.evaluation.statistics import (
+    mcnemar_exact,
+    paired_difference_interval,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +45,33 @@ def test_mcnemar_is_the_exact_binomial_test(only_first: int, only_second: int, p
     assert mcnemar_exact(only_second, only_first) == pytest.approx(p)
 
 
-def test_the_bootstrap_is_repeatable_and_covers_the_mean() -> None:
-    differences = [1.0] * 20 + [0.0] * 70 + [-1.0] * 10
-    low, high = paired_bootstrap(differences)
-    assert (low, high) == paired_bootstrap(differences)
-    assert low < 0.1 < high
-    spread = math.sqrt(0.29 / 100) * 1.96
-    assert high - low == pytest.approx(2 * spread, rel=0.15)
+def test_the_interval_of_a_paired_difference_is_the_published_one() -> None:
+    """Newcombe 1998, table II, first example, method 10."""
+    interval = paired_difference_interval(both=36, only_first=2, only_second=12, neither=0)
+    assert interval == pytest.approx((0.0569, 0.3404), abs=5e-5)
 
 
-def test_without_pairs_there_is_no_difference() -> None:
-    assert paired_bootstrap([]) == (0.0, 0.0)
+def test_where_no_pair_differs_a_difference_is_still_possible() -> None:
+    low, high = paired_difference_interval(both=134, only_first=0, only_second=0, neither=0)
+    assert low == -high
+    assert 0.02 < high < 0.04
+
+
+PAIRS = st.tuples(*[st.integers(0, 200)] * 4)
+
+
+@given(PAIRS)
+def test_the_interval_holds_the_difference_and_turns_with_the_systems(
+    pairs: tuple[int, int, int, int],
+) -> None:
+    both, first, second, neither = pairs
+    low, high = paired_difference_interval(both, first, second, neither)
+    difference = (second - first) / max(1, sum(pairs))
+    assert -1 <= low <= difference + 1e-9
+    assert difference - 1e-9 <= high <= 1
+    turned = paired_difference_interval(both, second, first, neither)
+    assert turned == pytest.approx((-high, -low))
+
+
+def test_without_pairs_anything_is_possible() -> None:
+    assert paired_difference_interval(0, 0, 0, 0) == (-1.0, 1.0)
