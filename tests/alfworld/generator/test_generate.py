@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -172,6 +173,21 @@ def test_a_task_carries_its_recipe_and_needs_no_file() -> None:
     task = generate(Recipe(6, 2, moved=0.5)).task("x")
     data = json.loads(json.dumps(task.to_json()))["data"]
     assert generate(Recipe(**data["recipe"])).task("x") == task
+
+
+@pytest.mark.stock
+def test_upstream_s_own_environment_finds_the_games_and_its_expert_wins(tmp_path: Path) -> None:
+    for number in range(4):
+        one = generate(Recipe(9, number, kind="pick_clean_then_place_in_recep"))
+        write(one, tmp_path / games.FOLDER / "mine")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", Path(__file__).parents[2] / "upstream_player.py", "mine"],
+        env={**os.environ, games.VARIABLE: str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "games 4 won True" in done.stdout, done.stderr
 
 
 @pytest.mark.official
