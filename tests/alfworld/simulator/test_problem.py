@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from alfworld_kitchen import file, problem
 from evoharness_alfworld.generator import Recipe, generate
-from evoharness_alfworld.simulator import GameError, interpret, open_game
+from evoharness_alfworld.simulator import Game, GameError, interpret, open_game
 from evoharness_alfworld.simulator.problem import Goal
 from evoharness_alfworld.words import TASK_TYPES
 from hypothesis import given
@@ -63,6 +63,9 @@ def test_case_and_white_space_do_not_matter() -> None:
         (text(file(problem(facts="(receptacleAtLocation Fridge_bar_1 loc_1)"))), "more than one pl"),
         (text(file(problem(without="(receptacleAtLocation Fridge"))), "has no type or no place"),
         (text(file(problem(without="(atLocation"))), "one agent"),
+        (text(file(problem(facts="(holds agent1 Mug_bar_1)"))), "one hand"),
+        (text(file(problem(facts="(receptacleType Mug_bar_1 FridgeType)"))), "mug_bar_1 has no type"),
+        (text(file(problem(facts="(atLocation agent1 Mug_bar_1)", without="(atLocation"))), "said of"),
         (text(file(problem("(holds agent1 Mug_bar_1)"))), "none of ALFWorld's six"),
     ],
 )  # fmt: skip
@@ -71,12 +74,33 @@ def test_what_is_no_game_is_refused_with_the_reason(contents: str, reason: str) 
         open_game(contents)
 
 
+SLIPS = st.sampled_from(['"', "(", ")", "\\", "x", "", "?", "\x00", " ", "agent1", "mug_bar_1"])
+
+
 @given(st.data())
 def test_a_damaged_file_is_refused_or_played_but_never_breaks(data: st.DataObject) -> None:
-    """Any cut, and any one character changed."""
-    whole = text(file())
+    """Any cut, and any one character changed: of the file, and of the problem in it."""
+    whole, inner = text(file()), problem()
     at = data.draw(st.integers(0, len(whole) - 1))
-    other = data.draw(st.sampled_from(['"', "(", ")", "\\", "x", "", "?", "\x00"]))
-    for damaged in (whole[:at], whole[:at] + other + whole[at + 1 :]):
+    within = data.draw(st.integers(0, len(inner) - 1))
+    other = data.draw(SLIPS)
+    for damaged in (
+        whole[:at],
+        whole[:at] + other + whole[at + 1 :],
+        text(file(inner[:within] + other + inner[within + 1 :])),
+    ):
         with suppress(GameError):
-            open_game(damaged)
+            game = Game(open_game(damaged))
+            game.reset()
+            for command in game.admissible:
+                game.fork().step(command)
+
+
+@given(st.data())
+def test_words_of_a_problem_may_stand_anywhere(data: st.DataObject) -> None:
+    """Facts with their words swapped are refused or played."""
+    words = problem().split(" ")
+    one, other = data.draw(st.tuples(*[st.integers(0, len(words) - 1)] * 2))
+    words[one], words[other] = words[other], words[one]
+    with suppress(GameError):
+        Game(open_game(text(file(" ".join(words))))).reset()

@@ -128,9 +128,11 @@ def build(problem: Problem) -> House:
     kind_of = _single(facts["receptacletype"], "receptacle", "type")
     place_of = _single(facts["receptacleatlocation"], "receptacle", "place")
     receptacles = _numbered(problem, "receptacle")
-    if not kind_of.keys() == place_of.keys() == receptacles.keys():
-        lacking = min(receptacles.keys() - (kind_of.keys() & place_of.keys()))
-        raise GameError(f"receptacle {lacking} has no type or no place")
+    lacking = (kind_of.keys() | place_of.keys() | receptacles.keys()) - (
+        kind_of.keys() & place_of.keys() & receptacles.keys()
+    )
+    if lacking:
+        raise GameError(f"receptacle {min(lacking)} has no type or no place, or is none")
     places = _numbered(problem, "location")
     named = names(problem.kinds)
 
@@ -142,7 +144,8 @@ def build(problem: Problem) -> House:
 
     inside = _grouped((b, a) for a, b in pairs("inreceptacle", receptacles))
     contents = _grouped((b, a) for a, b in pairs("inreceptacleobject", objects))
-    if len(facts["atlocation"]) != 1 or len(facts["holds"]) > 1:
+    hands = len(facts["holds"])
+    if len(facts["atlocation"]) != 1 or hands > 1 or len(facts["holdsany"]) != hands:
         raise GameError("it has not one agent with one hand")
     held = [_number(objects, thing) for _, thing in facts["holds"]]
     receptacle_types = tuple(kind_of[id] for id in receptacles)
@@ -157,7 +160,7 @@ def build(problem: Problem) -> House:
         goal=problem.goal,
         receptacles=tuple(named[id] for id in receptacles),
         receptacle_types=receptacle_types,
-        places=tuple(places[place_of[id]] for id in receptacles),
+        places=tuple(_number(places, place_of[id]) for id in receptacles),
         openable=numbers("openable", receptacles),
         fits=fits,
         objects=tuple(named[id] for id in objects),
@@ -174,7 +177,7 @@ def build(problem: Problem) -> House:
         coolers=frozenset(_of_type(receptacle_types, "fridgetype")),
         contents={o: contents.get(o, ()) for o in numbers("isreceptacleobject", objects)},
         start=State(
-            place=next(places[place] for _, place in facts["atlocation"]),
+            place=next(_number(places, place) for _, place in facts["atlocation"]),
             held=held[0] if held else None,
             inside=tuple(inside.get(receptacle, ()) for receptacle in receptacles.values()),
             lying=frozenset(pairs("objectatlocation", places)),
