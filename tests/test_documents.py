@@ -52,6 +52,14 @@ def test_the_readmes_engine_example_wins_its_game(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.endswith("True\n")
 
 
+def test_the_readmes_gymnasium_example_runs() -> None:
+    room: dict[str, Any] = {"__name__": "readme"}
+    exec(BLOCKS[3], room)
+    assert len(room["observations"]) == 64
+    assert len(set(room["observations"])) == 8
+    assert room["info"]["valid"]
+
+
 def test_the_readmes_picture_is_the_graph() -> None:
     picture = re.search(r"```mermaid\n(.*?)```", README, re.DOTALL)
     assert picture is not None

@@ -104,6 +104,15 @@ def test_a_task_says_nothing_of_this_machine(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(task.to_json())
 
 
+def test_a_game_of_any_folder_is_found_by_its_id(tmp_path: Path) -> None:
+    write_game(tmp_path, "mine", "pick_and_place_simple-Mug-None-Desk-1", "good")
+    adapter = AlfworldAdapter(data=tmp_path)
+    [task] = adapter.tasks("mine")
+    assert adapter.task(task.id) == task
+    with pytest.raises(KeyError, match="no task 'mine/x'"):
+        adapter.task("mine/x")
+
+
 def test_games_of_one_file_share_their_house(tmp_path: Path) -> None:
     write_game(tmp_path, "train", "pick_and_place_simple-Mug-None-Desk-1", "good")
     [task] = games.find("train", tmp_path).tasks

@@ -97,6 +97,19 @@ class AlfworldAdapter(Adapter):
             raise ValueError(f"ALFWorld has no split {split!r}; its splits are {', '.join(known)}")
         return games.find(split, self._data).tasks
 
+    def task(self, task_id: str) -> Task:
+        """Find one task by its id, whose first part is its split.
+
+        Raises:
+            KeyError: there is none; the message says how to list them.
+        """
+        split = task_id.partition("/")[0]
+        if split in games.splits(self._data) and split not in self.splits:
+            found = next((task for task in self.tasks(split) if task.id == task_id), None)
+            if found is not None:
+                return found
+        return super().task(task_id)
+
     def make(self, task: Task) -> Environment:
         """Make the environment of a task; in the stock engine it takes a worker process with its
         first call.
