@@ -19,7 +19,7 @@ def registered() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP))}
 
 
-def load_adapter(name: str, **settings: Any) -> Adapter:
+def load_adapter(name: str, /, **settings: Any) -> Adapter:
     """Make an adapter.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -88,7 +89,8 @@ def evaluate(
         adapter_settings=adapter_settings or {},
         split=split,
         tasks=len(tasks),
-        tasks_digest=digest_of(task.id for task in tasks),
+        # Of all that a task says, so that other games under the same ids are noticed.
+        tasks_digest=digest_of(json.dumps(task.to_json(), sort_keys=True) for task in tasks),
         policy={"name": policy.name, **(policy_facts or {})},
         config=config.model_dump(),
         seed=seed,

@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from evoharness_alfworld import AlfworldAdapter
@@ -92,6 +93,14 @@ def test_missing_games_are_told_with_the_way_to_get_them(tmp_path: Path) -> None
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no engine 'unity'"):
         AlfworldAdapter(engine="unity")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"workers": 0}, {"workers": "abc"}, {"timeout_s": -1}, {"timeout_s": "x"}]
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} is "):
+        AlfworldAdapter(**settings)
 
 
 def test_a_missing_engine_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from evoharness_alfworld import download, games
+from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.index import GAME
 
 
@@ -120,6 +121,8 @@ def test_the_same_options_generate_the_same_files(tmp_path: Path) -> None:
         (["--type", "juggle"], "no task type 'juggle'"),
         (["--split", "train"], "'train' is no name for generated games"),
         (["--split", "../x"], "'../x' is no name for generated games"),
+        (["--split", ".."], "'..' is no name for generated games"),
+        (["--split", "demo"], "'demo' is no name for generated games"),
     ],
 )
 def test_impossible_games_are_refused(tmp_path: Path, options: list[str], told: str) -> None:
@@ -128,6 +131,36 @@ def test_impossible_games_are_refused(tmp_path: Path, options: list[str], told: 
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_games_tells_of_splits_that_have_none(tmp_path: Path) -> None:
+    evoharness("generate", "--n", "2", "--out", tmp_path, data="")
+    (tmp_path / games.FOLDER / "empty").mkdir()
+    done = evoharness("games", data=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["empty: 0 games", "generated: 2 games"]
+
+
+def test_an_evaluation_is_not_gone_on_with_over_other_games(tmp_path: Path) -> None:
+    """The same ids, another game behind one of them."""
+    evoharness("generate", "--n", "2", "--out", tmp_path, data="")
+
+    def evaluate() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "evoharness.cli", "eval", "alfworld", "--split", "generated",
+             "--policy", "expert", "--out", tmp_path / "run"],
+            env={**os.environ, games.VARIABLE: str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )  # fmt: skip
+
+    assert evaluate().returncode == 0
+    [path, _] = sorted(tmp_path.rglob(GAME))
+    path.write_text(generate(Recipe(number=50)).text)
+    again = evaluate()
+    assert again.returncode == 2
+    assert "other settings" in again.stderr
 
 
 @pytest.mark.stock

@@ -91,7 +91,7 @@ class TestReport:
         again = Report(path, 0, 30)
         assert set(again.lines) == {"b"}
         again.add(Comparison("a", steps=4, differences=[{"step": 1}]))
-        totals = again.finish()
+        totals = again.finish(["a", "b"])
         assert (totals["games"], totals["steps"], totals["differences"]) == (2, 7, 1)
         assert [json.loads(line).get("game") for line in path.read_text().splitlines()] == [
             None,
@@ -104,9 +104,24 @@ class TestReport:
         with pytest.raises(ValueError, match="other settings"):
             Report(tmp_path / "report.jsonl", 1, 30)
 
-    def test_another_kind_of_file_is_left_alone(self, tmp_path: Path) -> None:
+    def test_what_could_not_be_compared_is_tried_again(self, tmp_path: Path) -> None:
+        path = tmp_path / "report.jsonl"
+        Report(path, 0, 30).add(Comparison("a", problem="torn"))
+        again = Report(path, 0, 30)
+        assert again.lines == {}
+        again.add(Comparison("a", steps=3))
+        again.add(Comparison("b", steps=9, differences=[{}]))
+        assert (again.finish(["a"])["steps"], again.finish(["a"])["differences"]) == (3, 0)
+
+    def test_an_empty_file_is_begun(self, tmp_path: Path) -> None:
+        path = tmp_path / "report.jsonl"
+        path.touch()
+        assert Report(path, 0, 30).lines == {}
+
+    @pytest.mark.parametrize("text", ["buy milk\n", '{"a": 1}\n', "3\n", '[1]\n{"b": 2}\n'])
+    def test_another_kind_of_file_is_left_alone(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "notes.txt"
-        path.write_text("buy milk\n")
+        path.write_text(text)
         with pytest.raises(ValueError, match="no report"):
             Report(path, 0, 30)
-        assert path.read_text() == "buy milk\n"
+        assert path.read_text() == text

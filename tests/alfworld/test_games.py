@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from evoharness_alfworld import AlfworldAdapter, games
 from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.index import GAME
-from evoharness_alfworld.simulator import Game
+from evoharness_alfworld.simulator import Game, GameError
 
 MADE = generate(Recipe(kind="pick_heat_then_place_in_recep"))
 OBJECTIVE = MADE.house.objective
@@ -111,6 +112,43 @@ def test_a_game_of_any_folder_is_found_by_its_id(tmp_path: Path) -> None:
     assert adapter.task(task.id) == task
     with pytest.raises(KeyError, match="no task 'mine/x'"):
         adapter.task("mine/x")
+
+
+def test_folders_that_cannot_be_looked_into_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    write_game(tmp_path, "train", "pick_and_place_simple-Mug-None-Desk-1", "good")
+    split = tmp_path / games.FOLDER / "train"
+    (split / "circle").symlink_to(split / "circle")
+    (split / "pick_and_place_simple-Mug-None-Desk-1" / "circle").symlink_to("circle")
+    (split / ".ipynb_checkpoints").mkdir()
+    os.makedirs(os.fsencode(split) + b"/pick_and_place_simple-\xff-None-Desk-2/trial")
+    found = games.find("train", tmp_path)
+    assert len(found.tasks) == 1
+    assert [reason for _, reason in found.skipped] == ["its name is not UTF-8 text"]
+
+
+def test_a_new_adapter_sees_new_games_and_an_old_one_keeps_its_list(tmp_path: Path) -> None:
+    write_game(tmp_path, "mine", "pick_and_place_simple-Mug-None-Desk-1", "one")
+    old = AlfworldAdapter(data=tmp_path)
+    assert len(old.tasks("mine")) == 1
+    write_game(tmp_path, "mine", "pick_and_place_simple-Mug-None-Desk-1", "two")
+    assert len(old.tasks("mine")) == 1
+    assert len(AlfworldAdapter(data=tmp_path).tasks("mine")) == 2
+
+
+def test_another_game_in_the_place_of_a_listed_one_is_noticed(tmp_path: Path) -> None:
+    folder = write_game(tmp_path, "mine", "pick_and_place_simple-Mug-None-Desk-1", "one")
+    adapter = AlfworldAdapter(data=tmp_path)
+    [task] = adapter.tasks("mine")
+    (folder / GAME).write_text(generate(Recipe(number=5)).text)
+    with pytest.raises(GameError, match="another one than when it was listed"):
+        adapter.make(task)
+
+
+@pytest.mark.parametrize(("name", "told"), [("file", "is a file"), (games.FOLDER, "not json_2")])
+def test_a_folder_that_is_named_wrongly_is_told(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileNotFoundError, match=told):
+        games.find("train", tmp_path / name)
 
 
 def test_games_of_one_file_share_their_house(tmp_path: Path) -> None:

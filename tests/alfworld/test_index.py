@@ -137,6 +137,57 @@ def test_a_damaged_index_is_made_anew(root: Path, cache: Path, content: bytes) -
     assert Index(root).entries(trials(root)) == expected
 
 
+@pytest.mark.parametrize("damage", ["pages", "columns", "house"])
+def test_an_index_that_is_damaged_inside_is_made_anew(root: Path, cache: Path, damage: str) -> None:
+    ids = trials(root)
+    expected = Index(root).entries(ids)
+    [file] = cache.glob("*.sqlite")
+    if damage == "pages":
+        whole = file.read_bytes()
+        file.write_bytes(whole[:4096] + b"\xab" * (len(whole) - 4096))
+    else:
+        base = sqlite3.connect(file)
+        with base:
+            if damage == "columns":
+                base.execute("ALTER TABLE games DROP COLUMN objective")
+            else:
+                base.execute("UPDATE games SET house = x'00ff'")
+        base.close()
+    index = Index(root)
+    assert index.entries(ids) == expected
+    assert [index.house(id).fingerprint for id in ids] == [entry.fingerprint for entry in expected]
+    assert Index(root).entries(ids) == expected
+
+
+def test_an_index_that_may_only_be_read_is_left_alone(root: Path, cache: Path) -> None:
+    ids = trials(root)
+    Index(root).entries(ids[:2])
+    [file] = cache.glob("*.sqlite")
+    holder = sqlite3.connect(file)
+    holder.execute("PRAGMA query_only = ON")
+    before = file.read_bytes()
+    index = Index(root)
+    index._do("PRAGMA query_only = ON")  # as if its owner were somebody else
+    assert [entry.problem for entry in index.entries(ids)] == [""] * 4
+    assert index.house(ids[3]).objective
+    assert file.read_bytes() == before
+    holder.close()
+
+
+def test_what_could_not_be_read_once_is_tried_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    ids = trials(root)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_text", refuse)
+        problems = {entry.problem for entry in Index(root).entries(ids)}
+    assert problems == {"it cannot be read: Permission denied"}
+    assert [entry.problem for entry in Index(root).entries(ids)] == [""] * 4
+
+
 def test_an_index_of_another_version_is_made_anew(root: Path, cache: Path) -> None:
     expected = Index(root).entries(trials(root))
     [file] = cache.glob("*.sqlite")
@@ -153,7 +204,7 @@ def test_without_a_place_for_the_index_games_are_played_all_the_same(
     (tmp_path / "cache").write_text("a file where the folder should be")
     index = Index(root)
     assert index.house(trials(root)[0]).objective
-    assert "cannot be kept" in caplog.text
+    assert "cannot be used" in caplog.text
 
 
 def test_many_threads_may_read_at_once(root: Path) -> None:

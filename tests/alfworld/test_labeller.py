@@ -20,7 +20,11 @@ from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 
 RECIPES = st.builds(
-    Recipe, seed=st.integers(0, 10**6), moved=st.floats(0, 1), receptacles=st.floats(0.3, 2)
+    Recipe,
+    seed=st.integers(0, 10**6),
+    moved=st.floats(0, 1),
+    receptacles=st.floats(0.1, 2),
+    distractors=st.floats(0, 5),
 )
 
 
@@ -33,7 +37,7 @@ def solve(
     step = environment.reset()
     labeller = Labeller(objective, step.observation)
     labels: list[str] = []
-    for turn in range(slips + 150):
+    for turn in range(slips + 250):
         if step.done:
             break
         possible = step.admissible or ()
@@ -57,10 +61,10 @@ def droppable(house: House) -> bool:
     )
 
 
-@given(RECIPES)
-def test_it_wins_every_game_that_is_made(recipe: Recipe) -> None:
+@given(RECIPES, st.booleans())
+def test_it_wins_every_game_that_is_made(recipe: Recipe, shown: bool) -> None:
     house = generate(recipe).house
-    solve(house.objective, house)
+    solve(house.objective, house, shown=shown)
 
 
 @given(RECIPES, st.integers(0, 25), st.integers(0, 99), st.booleans())

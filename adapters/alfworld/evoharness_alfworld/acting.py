@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -111,11 +112,11 @@ def _blocked(done: Sequence[Did]) -> set[str]:
             blocked.add(did["argument"])
         elif not did["argument"].startswith(_IDLE):
             break
-    failures = [did["argument"] for did in done if _failed(did)]
+    failures = Counter(did["argument"] for did in done if _failed(did))
     return blocked | {
         action
-        for action in failures
-        if failures.count(action) >= _TRIES and not action.startswith("go to ")
+        for action, times in failures.items()
+        if times >= _TRIES and not action.startswith("go to ")
     }
 
 

@@ -18,7 +18,7 @@ from evoharness_alfworld import expert, games, scene
 from evoharness_alfworld.environments import NativeEnvironment
 from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.scene import Scene
-from evoharness_alfworld.simulator import House
+from evoharness_alfworld.simulator import GameError, House
 from evoharness_alfworld.stock import FACTORY
 from evoharness_alfworld.wording import normalise
 from evoharness_alfworld.words import TASK_TYPES, VERBS, WORDS, seed_experience
@@ -77,14 +77,21 @@ class AlfworldAdapter(Adapter):
                 '"evoharness[alfworld]"; the native engine needs no installation'
             )
         self.engine = engine
+        if not isinstance(workers, int) or workers < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"workers is {workers!r}; it is a number of processes, at least 1")
+        if not isinstance(timeout_s, int | float) or timeout_s <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"timeout_s is {timeout_s!r}; it is a number of seconds")
         self.concurrency = workers
         self._timeout_s = timeout_s
-        self._data = Path(data) if data is not None else None
+        self._data = Path(data).expanduser().absolute() if data is not None else None
+        self._tasks: dict[str, Sequence[Task]] = {}
         self._pool: WorkerPool | None = None
         self._lock = threading.Lock()
 
     def tasks(self, split: str) -> Sequence[Task]:
         """Return a split's games: `demo`, an official one, or any folder of games beside those.
+
+        An adapter keeps what it has found; a new one looks again.
 
         Raises:
             ValueError: there is no such split.
@@ -95,7 +102,9 @@ class AlfworldAdapter(Adapter):
         known = dict.fromkeys([*self.splits, *games.splits(self._data)])
         if split not in known:
             raise ValueError(f"ALFWorld has no split {split!r}; its splits are {', '.join(known)}")
-        return games.find(split, self._data).tasks
+        if split not in self._tasks:
+            self._tasks[split] = games.find(split, self._data).tasks
+        return self._tasks[split]
 
     def task(self, task_id: str) -> Task:
         """Find one task by its id, whose first part is its split.
@@ -122,6 +131,7 @@ class AlfworldAdapter(Adapter):
             return NativeEnvironment(self.house(task))
         if "game" in task.data:
             # Where the games lie differs between machines, so the path is no part of the task.
+            self.house(task)  # which sees whether it is still the same game
             data = {"path": str(games.path_of(task.data["game"], self._data))}
         else:
             data = {"text": generate(Recipe(**task.data["recipe"])).game}
@@ -135,7 +145,10 @@ class AlfworldAdapter(Adapter):
             GameError: its file is no game of ALFWorld; says which one, and why.
         """
         if "game" in task.data:
-            return games.house(task.data["game"], self._data)
+            house = games.house(task.data["game"], self._data)
+            if house.fingerprint != task.data.get("house", house.fingerprint):
+                raise GameError(f"the game of {task.id} is another one than when it was listed")
+            return house
         return generate(Recipe(**task.data["recipe"])).house
 
     def first_belief(self, task: Task, step: Step) -> JSON:

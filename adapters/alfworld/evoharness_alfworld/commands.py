@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import random
 import re
+import shlex
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -13,9 +14,20 @@ from typing import Annotated
 
 import typer
 
-from evoharness_alfworld.games import FOLDER, SPLITS, VARIABLE, find, home, house, path_of, splits
+from evoharness_alfworld.games import (
+    FOLDER,
+    SPLITS,
+    VARIABLE,
+    find,
+    home,
+    house,
+    path_of,
+    scan,
+    splits,
+)
+from evoharness_alfworld.index import GAME, index_of
 
-_NAME = re.compile(r"[\w.-]+")
+_NAME = re.compile(r"\w[\w.-]*")
 
 app = typer.Typer(no_args_is_help=True, help="ALFWorld games, official and new.")
 
@@ -34,7 +46,10 @@ def games(
     if split is not None and split not in there and split not in SPLITS:
         listed = ", ".join(dict.fromkeys([*SPLITS, *there]))
         raise ValueError(f"there is no split {split!r}; the splits are {listed}")
-    found = {name: find(name) for name in ([split] if split else there or SPLITS)}
+    if not there:
+        find(split or "train")  # which says what is missing, and what to do
+    root = home(None).expanduser().absolute() / FOLDER
+    found = {name: scan(root / name, index_of(root)) for name in ([split] if split else there)}
     if as_json:
         facts = {
             name: {"games": len(f.tasks), "official": SPLITS.get(name), "skipped": dict(f.skipped)}
@@ -80,6 +95,7 @@ def download(
 @app.command()
 def priors(
     out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    as_json: AsJson = False,
 ) -> None:
     """Learn from the training games where things usually are, and write the table.
 
@@ -90,8 +106,11 @@ def priors(
     from evoharness_alfworld import priors as learned
 
     paths = [path_of(task.id) for task in find("train").tasks]
-    table = learned.build(track(paths, description="reading training games"))
+    table = learned.build(track(paths, "reading training games", disable=as_json))
     out.write_text(learned.dumps(table), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps({"file": str(out), "games": len(paths)}))
+        return
     typer.echo(f"{out}: {len(table['holds'])} object classes from {len(paths)} games")
 
 
@@ -101,26 +120,32 @@ def generate(
         Path, typer.Option("--out", help=f"Folder that {FOLDER} is made in, or added to.")
     ],
     n: Annotated[int, typer.Option("--n", min=1, help="How many games.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", help="Other games.")] = 0,
-    first: Annotated[int, typer.Option("--first", min=0, help="The first one's number.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Games of another seed are others.")] = 0,
+    first: Annotated[
+        int, typer.Option("--first", min=0, help="Games of a seed are numbered; begin here.")
+    ] = 0,
     split: Annotated[str, typer.Option("--split", help="The split's name.")] = "generated",
     kind: Annotated[
         str, typer.Option("--type", help="One task type; default: as in the training games.")
     ] = "",
     receptacles: Annotated[
-        float, typer.Option("--receptacles", help="Receptacles, against the usual number.")
+        float,
+        typer.Option("--receptacles", help="0.1 to 2: receptacles, against the usual number."),
     ] = 1.0,
     distractors: Annotated[
-        float, typer.Option("--distractors", help="Needless objects, against the usual number.")
+        float,
+        typer.Option("--distractors", help="0 to 5: needless objects, against the usual number."),
     ] = 1.0,
     moved: Annotated[
-        float, typer.Option("--moved", help="Share of objects against habit; 1 reverses habits.")
+        float,
+        typer.Option("--moved", help="0 to 1: share of objects against habit; 1 reverses habits."),
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Make new games like the official ones, each of which can be won.
 
-    They are game files that the stock engine plays as well. The same options make the same games.
+    They are game files that the stock engine plays as well. The same options make the same games,
+    under the same names: seed, number and what differs from the usual are in the name.
 
     [dim]evoharness alfworld generate --n 1000 --seed 7 --out games[/dim]
 
@@ -130,21 +155,29 @@ def generate(
 
     from evoharness_alfworld import generator
 
-    if not _NAME.fullmatch(split) or split in SPLITS:
+    if not _NAME.fullmatch(split) or split in ("demo", *SPLITS):
         raise ValueError(f"--split {split!r} is no name for generated games; say e.g. generated")
     knobs = {"receptacles": receptacles, "distractors": distractors, "moved": moved}
-    recipes = [generator.Recipe(seed, number, kind, **knobs) for number in range(first, first + n)]
+    generator.Recipe(seed, first, kind, **knobs)  # which says what is wrong with them
     folder = out / FOLDER / split
     types: Counter[str] = Counter()
-    for recipe in track(recipes, "generating", disable=as_json):
-        made = generator.generate(recipe)
-        generator.write(made, folder)
-        types[made.quest.kind] += 1
+    try:
+        for number in track(range(first, first + n), "generating", disable=as_json):
+            made = generator.generate(generator.Recipe(seed, number, kind, **knobs))
+            generator.write(made, folder)
+            types[made.quest.kind] += 1
+    except KeyboardInterrupt:
+        typer.echo(f"stopped: {types.total()} of {n} games are in {folder}", err=True)
+        raise typer.Exit(130) from None
+    there = sum(1 for _ in folder.glob(f"*/*/{GAME}"))
     if as_json:
-        typer.echo(json.dumps({"folder": str(folder), "games": n, "types": dict(types)}))
+        facts = {"folder": str(folder), "games": n, "there": there, "types": dict(types)}
+        typer.echo(json.dumps(facts))
         return
-    typer.echo(f"{n} games are in {folder}")
-    typer.echo(f"now: {VARIABLE}={out} evoharness eval alfworld --split {split} --policy expert")
+    more = f", which holds {there} now" if there != n else ""
+    typer.echo(f"{n} games are in {folder}{more}")
+    play = f"evoharness eval alfworld --split {split} --policy expert --out runs/{split}"
+    typer.echo(f"now: {VARIABLE}={shlex.quote(str(out))} {play}")
 
 
 @app.command()
@@ -161,6 +194,9 @@ def profile(
     from evoharness_alfworld import generator
     from evoharness_alfworld.generator import profile as profiles
 
+    if split not in splits():
+        find(split if split in SPLITS else "train")  # which says what is missing, if all is
+        raise ValueError(f"there is no split {split!r} on disk; there is {', '.join(splits())}")
     theirs = profiles.of_files((house(t.id), path_of(t.id)) for t in find(split).tasks)
     recipes = (generator.Recipe(seed, number) for number in range(n))
     ours = profiles.of_generated(map(generator.generate, recipes))
@@ -180,6 +216,7 @@ def profile(
 @app.command()
 def habits(
     out: Annotated[Path, typer.Option("--out", help="The file to write.")],
+    as_json: AsJson = False,
 ) -> None:
     """Learn from the training games how rooms are, which `generate` needs, and write the table.
 
@@ -190,8 +227,11 @@ def habits(
     from evoharness_alfworld.generator import habits as learned
 
     paths = [path_of(task.id) for task in find("train").tasks]
-    table = learned.build(track(paths, description="reading training games"))
+    table = learned.build(track(paths, "reading training games", disable=as_json))
     out.write_text(learned.dumps(table), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps({"file": str(out), "games": len(paths)}))
+        return
     typer.echo(f"{out}: {len(table['rooms'])} kinds of rooms from {len(paths)} games")
 
 
@@ -218,6 +258,7 @@ def compare_engines(
 
     from evoharness_alfworld.equality import Report, compare_one
 
+    out.parent.mkdir(parents=True, exist_ok=True)
     tasks = [task for name in ([split] if split else SPLITS) for task in find(name).tasks]
     if games is not None:
         tasks = random.Random(seed).sample(tasks, min(games, len(tasks)))
@@ -228,7 +269,7 @@ def compare_engines(
         results = pool.imap_unordered(partial(compare_one, seed=seed, steps=steps), left)
         for result in track(results, "comparing", total=len(left), disable=as_json):
             report.add(result)
-    totals = report.finish()
+    totals = report.finish(task.id for task in tasks)
     typer.echo(json.dumps(totals) if as_json else "\n".join(f"{k}: {v}" for k, v in totals.items()))
     if totals["differences"] or totals["not_compared"]:
         raise typer.Exit(1)

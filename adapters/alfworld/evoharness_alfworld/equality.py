@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
@@ -86,7 +86,7 @@ def play(game: str, text: str, seed: int, steps: int) -> Iterator[tuple[str, Sai
     """
     ours = Game(open_game(text))
     yield "", (ours.reset(), ours.admissible, 0, ours.won, False)
-    walkthrough = json.loads(text)["walkthrough"]
+    walkthrough: list[str] = json.loads(text).get("walkthrough") or []
     for command in _commands(ours, walkthrough, random.Random(f"{seed}:{game}"), steps):
         feedback = ours.step(command)
         yield command, (feedback, ours.admissible, int(ours.won), ours.won, ours.won)
@@ -204,18 +204,21 @@ class Report:
 
     def _read(self) -> None:
         # A line that was cut when the process was killed is played again.
-        whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
+        whole = self.path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+        first: Any = None
         try:
             first, *lines = (json.loads(line) for line in whole)
-        except ValueError:
-            raise ValueError(
-                f"{self.path} is no report of this command; name another file"
-            ) from None
-        if first != self.settings:
+            # What could not be compared is tried again.
+            self.lines = {line["game"]: line for line in lines if "problem" not in line}
+            ours = first.keys() == self.settings.keys()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            ours = False
+        if not ours and self.path.stat().st_size:
+            raise ValueError(f"{self.path} is no report of this command; name another file")
+        if ours and first != self.settings:
             raise ValueError(
                 f"{self.path} holds a comparison with other settings ({first}); name another file"
             )
-        self.lines = {line["game"]: line for line in lines}
 
     def add(self, result: Comparison) -> None:
         """Write a game's line."""
@@ -224,18 +227,19 @@ class Report:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
-    def finish(self) -> dict[str, int]:
-        """Put the lines in order, and return the totals."""
+    def finish(self, games: Iterable[str]) -> dict[str, int]:
+        """Put the lines in order, and return the totals over some games."""
         self._write()
+        lines = [self.lines[game] for game in games]
         verbs: Counter[str] = Counter()
-        for line in self.lines.values():
+        for line in lines:
             verbs.update(line.get("verbs", {}))
         return {
-            "games": len(self.lines),
-            "steps": sum(line.get("steps", 0) for line in self.lines.values()),
-            "refused": sum(line.get("refused", 0) for line in self.lines.values()),
-            "differences": sum(len(line.get("differences", ())) for line in self.lines.values()),
-            "not_compared": sum("problem" in line for line in self.lines.values()),
+            "games": len(lines),
+            "steps": sum(line.get("steps", 0) for line in lines),
+            "refused": sum(line.get("refused", 0) for line in lines),
+            "differences": sum(len(line.get("differences", ())) for line in lines),
+            "not_compared": sum("problem" in line for line in lines),
             **dict(sorted(verbs.items())),
         }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from evoharness.core.environment import Task
@@ -32,8 +31,7 @@ def find(split: str, data: Path | None = None) -> Found:
     """Find the games of a split, sorted by id.
 
     A user's copy may have `traj_data.json` files and the folders of unsupported kinds beside the
-    games; those are skipped with a reason, and so are games that cannot be read or played. What is
-    found is kept for the process.
+    games; those are skipped with a reason, and so are games that cannot be read or played.
 
     Args:
         split: `train`, `valid_seen`, `valid_unseen`, or another folder's name.
@@ -44,8 +42,8 @@ def find(split: str, data: Path | None = None) -> Found:
     """
     folder = _root(data) / split
     if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}: {_HOW}")
-    found = _scanned(folder)
+        raise FileNotFoundError(f"there is no folder {folder}{_mistake(data)}: {_HOW}")
+    found = scan(folder, index_of(folder.parent))
     if not found.tasks:
         reasons = Counter(reason for _, reason in found.skipped).most_common(3)
         why = ", ".join(reason for reason, _ in reasons) or "it is empty"
@@ -54,32 +52,60 @@ def find(split: str, data: Path | None = None) -> Found:
 
 
 def scan(folder: Path, index: Index) -> Found:
-    """Find the games in a split's folder."""
-    trials = sorted(
-        f"{folder.name}/{kind.name}/{trial.name}"
-        for kind in os.scandir(folder)
-        if kind.is_dir()
-        for trial in os.scandir(kind)
-        if trial.is_dir()
-    )
+    """Find the games in a split's folder; there may be none."""
+    trials, skipped = _trials(folder)
     # The benchmark leaves these out: moving containers and sliced objects.
     unsupported = [id for id in trials if "movable" in _kind(id) or "Sliced" in _kind(id)]
-    supported = sorted(set(trials) - set(unsupported))
-    entries = index.entries(supported)
+    entries = index.entries(sorted(set(trials) - set(unsupported)))
     tasks = [
-        Task(entry.id, entry.objective, _kind(entry.id).partition("-")[0], {"game": entry.id})
+        Task(
+            entry.id,
+            entry.objective,
+            _kind(entry.id).partition("-")[0],
+            # With the fingerprint, so that whoever has played it notices another game in its place.
+            {"game": entry.id, "house": entry.fingerprint},
+        )
         for entry in entries
         if not entry.problem
     ]
-    skipped = [(entry.id, entry.problem) for entry in entries if entry.problem]
+    skipped += [(entry.id, entry.problem) for entry in entries if entry.problem]
     skipped += [(id, "of an unsupported kind") for id in unsupported]
     return Found(tuple(tasks), tuple(sorted(skipped)))
+
+
+def _trials(folder: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the ids of a split's trial folders, and what cannot be looked into, with the reason."""
+    trials: list[str] = []
+    skipped: list[tuple[str, str]] = []
+
+    def inside(path: str, id: str) -> list[tuple[str, str]]:
+        try:
+            found = [(one.path, f"{id}/{one.name}") for one in os.scandir(path) if _folder(one)]
+        except OSError as error:
+            skipped.append((id, f"it cannot be looked into: {error.strerror}"))
+            return []
+        odd = [name for _, name in found if not name.isprintable()]
+        skipped.extend((ascii(name)[1:-1], "its name is not UTF-8 text") for name in odd)
+        return [(path, name) for path, name in found if name not in odd]
+
+    for path, id in inside(str(folder), folder.name):
+        trials += [trial for _, trial in inside(path, id)]
+    return trials, skipped
+
+
+def _folder(entry: os.DirEntry[str]) -> bool:
+    if entry.name.startswith("."):
+        return False
+    try:
+        return entry.is_dir()
+    except OSError:  # A link that leads in a circle.
+        return False
 
 
 def splits(data: Path | None = None) -> list[str]:
     """Return the names of the folders that may hold games, official or not."""
     root = _root(data)
-    return sorted(one.name for one in root.iterdir() if one.is_dir()) if root.is_dir() else []
+    return sorted(one.name for one in os.scandir(root) if _folder(one)) if root.is_dir() else []
 
 
 def path_of(task_id: str, data: Path | None = None) -> Path:
@@ -115,17 +141,17 @@ def home(data: Path | None) -> Path:
 
 
 def _root(data: Path | None) -> Path:
-    return _resolved(home(data)) / FOLDER
+    return home(data).expanduser().absolute() / FOLDER
 
 
-@lru_cache(maxsize=16)
-def _resolved(folder: Path) -> Path:
-    return folder.expanduser().resolve()
-
-
-@lru_cache(maxsize=16)
-def _scanned(folder: Path) -> Found:
-    return scan(folder, index_of(folder.parent))
+def _mistake(data: Path | None) -> str:
+    """Return what is often wrong with the folder that is named."""
+    named = home(data).expanduser()
+    if named.is_file():
+        return f" ({named} is a file)"
+    if named.name == FOLDER:
+        return f" (name the folder that holds {FOLDER}, not {FOLDER} itself)"
+    return ""
 
 
 def _kind(id: str) -> str:

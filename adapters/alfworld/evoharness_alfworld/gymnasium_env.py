@@ -50,6 +50,8 @@ class AlfworldEnv(gymnasium.Env[str, str]):
         split: str = "demo",
         data: str | Path | None = None,
         render_mode: str | None = None,
+        *,
+        adapter: AlfworldAdapter | None = None,
     ) -> None:
         """Find the games; none is started yet.
 
@@ -58,6 +60,7 @@ class AlfworldEnv(gymnasium.Env[str, str]):
                 another folder of games.
             data: the folder that holds `json_2.1.1`; by default the one that ALFWORLD_DATA names.
             render_mode: `ansi` for the last command and observation as text.
+            adapter: one that has found the games already, instead of `data`.
 
         Raises:
             ValueError: there is no such split or render mode.
@@ -70,7 +73,7 @@ class AlfworldEnv(gymnasium.Env[str, str]):
         self.action_space = Text(LONGEST_ACTION, min_length=0, charset=text)
         self.render_mode = render_mode
         self._split = split
-        self._adapter = AlfworldAdapter(data=data)
+        self._adapter = adapter or AlfworldAdapter(data=data)
         self.tasks = self._adapter.tasks(split)
         self.next_task: Task | None = None
         """What resets begin, if the options name no task; None leaves it to chance."""
@@ -172,7 +175,10 @@ class AlfworldVectorEnv(SyncVectorEnv):
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; there is at least one sub-environment")
         steps = MAX_STEPS if max_episode_steps is None else max_episode_steps
-        self.games = [AlfworldEnv(split, data, render_mode) for _ in range(num_envs)]
+        adapter = AlfworldAdapter(data=data)
+        self.games = [
+            AlfworldEnv(split, render_mode=render_mode, adapter=adapter) for _ in range(num_envs)
+        ]
         envs = [game if steps == -1 else TimeLimit(game, steps) for game in self.games]
         makers = [lambda env=env: env for env in envs]
         # The observations are a tuple of str, which needs no copy.

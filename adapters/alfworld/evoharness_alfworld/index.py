@@ -14,24 +14,30 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from platformdirs import user_cache_path
 
 from evoharness_alfworld.simulator import GameError, House, archive, interpret, parse
 
 GAME = "game.tw-pddl"
-VERSION = 100 + archive.FORMAT
+VERSION = 200 + archive.FORMAT
 """Changes whenever what is kept of a file does; an index of another version is made anew."""
 
 HOUSES = 512
 """Houses that are kept in memory for the next game of the same file; each takes some 30 kB."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS games (
-    id TEXT PRIMARY KEY, size INTEGER, time INTEGER, objective TEXT, house BLOB, problem TEXT
+    id TEXT PRIMARY KEY, size INTEGER, time INTEGER, objective TEXT, fingerprint TEXT,
+    problem TEXT, house BLOB
 )"""
+_UNUSABLE = tuple(
+    f"SQLITE_{kind}" for kind in ("READONLY", "BUSY", "LOCKED", "FULL", "IOERR", "CANTOPEN", "PERM")
+)
+"""Errors that are not the index's own fault: it may serve others, so it is left alone."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,8 +47,25 @@ class Entry(NamedTuple):
     id: str
     objective: str
     """Empty where there is no game."""
+    fingerprint: str
+    """Of its house; empty where there is none."""
     problem: str
     """Why there is no game; empty where there is one."""
+
+
+class _Row(NamedTuple):
+    """What the index keeps of one game file; size and time tell whether it is still that file."""
+
+    id: str
+    size: int
+    time: int
+    objective: str
+    fingerprint: str
+    problem: str
+    house: bytes
+
+    def entry(self) -> Entry:
+        return Entry(self.id, self.objective, self.fingerprint, self.problem)
 
 
 class Index:
@@ -56,10 +79,11 @@ class Index:
             keep: in the user's cache folder, for other processes; else in memory.
         """
         self.root = root
-        self._lock = threading.Lock()
-        name = hashlib.sha256(str(root).encode()).hexdigest()[:16]
+        self._lock = threading.RLock()
+        name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
         file = user_cache_path("evoharness") / "alfworld" / f"{name}.sqlite"
-        self._base = _connect(file) if keep else _prepared(":memory:")
+        self._file: Path | None = file if keep else None
+        self._base: sqlite3.Connection | None = None
         self._load = lru_cache(maxsize=HOUSES)(self._loaded)
 
     def entries(self, trials: Sequence[str]) -> list[Entry]:
@@ -68,24 +92,23 @@ class Index:
         Args:
             trials: their ids, `split/kind/trial`.
         """
-        with self._lock:
-            known = {
-                id: (size, time, Entry(id, objective, problem))
-                for id, size, time, objective, problem in self._base.execute(
-                    "SELECT id, size, time, objective, problem FROM games"
-                )
-            }
+        rows = self._do("SELECT id, size, time, objective, fingerprint, problem, x'' FROM games")
+        known = {row[0]: _Row(*row) for row in rows}
         found: dict[str, Entry] = {}
         changed: list[str] = []
         for id in trials:
-            stamp = _stamp(f"{self.root}/{id}/{GAME}")
-            if stamp is None:
-                found[id] = Entry(id, "", f"no {GAME}")
-            elif id in known and known[id][:2] == stamp:
-                found[id] = known[id][2]
+            try:
+                stamp = _stamp(f"{self.root}/{id}/{GAME}")
+            except (FileNotFoundError, NotADirectoryError):
+                found[id] = Entry(id, "", "", f"no {GAME}")
+            except OSError as error:
+                found[id] = Entry(id, "", "", _unreadable(error))
             else:
-                changed.append(id)
-        found.update((entry.id, entry) for entry in self._read(changed))
+                if id in known and known[id][1:3] == stamp:
+                    found[id] = known[id].entry()
+                else:
+                    changed.append(id)
+        found.update((row.id, row.entry()) for row in self._read(changed))
         return [found[id] for id in trials]
 
     def house(self, id: str) -> House:
@@ -96,33 +119,64 @@ class Index:
             GameError: it cannot be played; says which file, and why.
         """
         path = f"{self.root}/{id}/{GAME}"
-        stamp = _stamp(path)
-        if stamp is None:
-            raise FileNotFoundError(f"there is no game {path}")
+        try:
+            stamp = _stamp(path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise FileNotFoundError(f"there is no game {path}") from None
+        except OSError as error:
+            raise GameError(f"{path} cannot be played: {_unreadable(error)}") from None
         return self._load(id, *stamp)
 
     def _loaded(self, id: str, size: int, time: int) -> House:
-        row = self._row(id)
-        if row is None or row[:2] != (size, time):
-            self._read([id])
-            row = self._row(id)
-        if row is None or row[3]:
-            why = row[3] if row else "it is gone"
-            raise GameError(f"{self.root}/{id}/{GAME} cannot be played: {why}")
-        return archive.loads(zlib.decompress(row[2]).decode())
+        rows = self._do(
+            "SELECT * FROM games WHERE id = ? AND size = ? AND time = ?", id, size, time
+        )
+        for again in (False, True):
+            [row] = [_Row(*row) for row in rows] if rows and not again else self._read([id])
+            if row.problem:
+                raise GameError(f"{self.root}/{id}/{GAME} cannot be played: {row.problem}")
+            with suppress(zlib.error, ValueError, TypeError):  # else what was kept is damaged
+                return archive.loads(zlib.decompress(row.house).decode())
+        raise GameError(f"{self.root}/{id}/{GAME} cannot be kept in the index")
 
-    def _row(self, id: str) -> tuple[int, int, bytes, str] | None:
-        with self._lock:
-            return self._base.execute(
-                "SELECT size, time, house, problem FROM games WHERE id = ?", (id,)
-            ).fetchone()
-
-    def _read(self, ids: Sequence[str]) -> list[Entry]:
+    def _read(self, ids: Sequence[str]) -> list[_Row]:
         """Read game files and keep what they say."""
         rows = [_row_of(id, self.root / id / GAME) for id in _shown(ids)]
-        with self._lock, self._base:
-            self._base.executemany("INSERT OR REPLACE INTO games VALUES (?, ?, ?, ?, ?, ?)", rows)
-        return [Entry(row[0], row[3], row[5]) for row in rows]
+        for row in rows:
+            if row.size >= 0:
+                self._do("INSERT OR REPLACE INTO games VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
+        self._do("COMMIT" if rows else "SELECT 1")
+        return rows
+
+    def _do(self, command: str, *values: Any) -> list[Any]:
+        """Run a command. A damaged index is made anew; one that cannot be used is replaced by one
+        in memory: it holds nothing that the game files do not.
+        """
+        with self._lock:
+            for _ in range(3):
+                try:
+                    if self._base is None:
+                        self._base = _connect(self._file)
+                    if command == "COMMIT":
+                        self._base.commit()
+                        return []
+                    return self._base.execute(command, values).fetchall()
+                except (OSError, sqlite3.Error) as error:
+                    self._give_up(error)
+            raise OSError(f"the index of games {self._file} cannot be used; delete it")
+
+    def _give_up(self, error: Exception) -> None:
+        if self._base is not None:
+            with suppress(sqlite3.Error):
+                self._base.close()
+            self._base = None
+        kind = getattr(error, "sqlite_errorname", "SQLITE_CANTOPEN")
+        if self._file is not None and not kind.startswith(_UNUSABLE):
+            with suppress(OSError):
+                self._file.unlink()
+                return
+        _log.warning("the index of games %s cannot be used: %s", self._file, error)
+        self._file = None
 
 
 @lru_cache(maxsize=8)
@@ -131,26 +185,33 @@ def index_of(root: Path) -> Index:
     return Index(root)
 
 
-def _row_of(id: str, path: Path) -> tuple[str, int, int, str, bytes, str]:
-    # The stamp is taken first: a file that changes while it is read is read again next time.
-    size, time = _stamp(str(path)) or (0, 0)
+def _row_of(id: str, path: Path) -> _Row:
     try:
-        game = parse(path.read_text(encoding="utf-8"))
+        # The stamp is taken first: a file that changes while it is read is read again next time.
+        size, time = _stamp(str(path))
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        # That may pass, while the file stays as it is: nothing to keep.
+        return _Row(id, -1, 0, "", "", _unreadable(error), b"")
+    except UnicodeDecodeError as error:
+        return _Row(id, size, time, "", "", f"it cannot be read: {error}", b"")  # pyright: ignore[reportPossiblyUnboundVariable]
+    try:
+        game = parse(text)
         house = interpret(game)
         if game.get("solvable") is not True:
             raise GameError("it is not marked as solvable")
     except GameError as error:
-        return id, size, time, "", b"", str(error)
-    except (OSError, UnicodeDecodeError) as error:
-        return id, size, time, "", b"", f"it cannot be read: {error}"
-    return id, size, time, house.objective, zlib.compress(archive.dumps(house).encode()), ""
+        return _Row(id, size, time, "", "", str(error), b"")
+    kept = zlib.compress(archive.dumps(house).encode())
+    return _Row(id, size, time, house.objective, house.fingerprint, "", kept)
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        facts = os.stat(path)
-    except OSError:
-        return None
+def _unreadable(error: OSError) -> str:
+    return f"it cannot be read: {error.strerror or error}"
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    facts = os.stat(path)
     return facts.st_size, facts.st_mtime_ns
 
 
@@ -166,23 +227,10 @@ def _shown(ids: Sequence[str]) -> Sequence[str]:
     return list(ids) if not screen.is_terminal else track(ids, note, console=screen, transient=True)  # pyright: ignore[reportReturnType]
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
+def _connect(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            return _prepared(path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            path.unlink()  # It is no database, or a damaged one.
-            return _prepared(path)
-    except (OSError, sqlite3.Error) as error:
-        _log.warning("the index of games cannot be kept in %s (%s); it is made anew", path, error)
-        return _prepared(":memory:")
-
-
-def _prepared(path: Path | str) -> sqlite3.Connection:
-    base = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    base = sqlite3.connect(path or ":memory:", timeout=10, check_same_thread=False)
     with base:
         if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             base.execute("DROP TABLE IF EXISTS games")

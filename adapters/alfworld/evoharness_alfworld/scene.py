@@ -20,9 +20,9 @@ from typing import TypedDict
 
 from evoharness_alfworld import priors
 
-MAX_PLACES = 128
+MAX_PLACES = 256
 """Places kept (the games have up to about 60)."""
-MAX_CONTENTS = 64
+MAX_CONTENTS = 512
 """Objects kept of one place."""
 MAX_STATES = 64
 """Objects whose state is kept; the one changed longest ago is forgotten first."""

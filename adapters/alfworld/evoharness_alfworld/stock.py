@@ -6,6 +6,7 @@ threads, so it runs in the workers of `evoharness.workers`, never in the harness
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from evoharness.core.environment import JSON, Environment
@@ -59,19 +60,18 @@ def load(game: Any) -> Any:
     Args:
         game: the path of a `game.tw-pddl` file, or what such a file holds.
     """
-    # TextWorld takes a second to import, and nobody but a worker needs it.
-    from alfworld.agents.environment.alfred_tw_env import (  # pyright: ignore[reportMissingImports]
-        AlfredDemangler,
-    )
-    from textworld import EnvInfos  # pyright: ignore[reportMissingImports]
-    from textworld.envs.pddl import PddlEnv  # pyright: ignore[reportMissingImports]
-
-    if _SPARE:
-        environment: Any = _SPARE.pop()
-    else:
-        environment = AlfredDemangler(PddlEnv(EnvInfos(won=True, admissible_commands=True)))
+    environment = _SPARE.pop() if _SPARE else make(won=True, admissible_commands=True)
     environment.load(game)
     return environment
+
+
+def make(**infos: bool) -> Any:
+    """Return a new environment of TextWorld's, with the information that is asked for."""
+    # TextWorld takes a second to import, and nobody but a worker needs it.
+    textworld: Any = import_module("textworld")
+    pddl: Any = import_module("textworld.envs.pddl")
+    alfworld: Any = import_module("alfworld.agents.environment.alfred_tw_env")
+    return alfworld.AlfredDemangler(pddl.PddlEnv(textworld.EnvInfos(**infos)))
 
 
 def give_back(environment: Any) -> None:

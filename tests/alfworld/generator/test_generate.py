@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from statistics import mean
 
+import numpy as np
 import pytest
 from evoharness_alfworld import games
 from evoharness_alfworld.generator import Recipe, generate, habits, write
@@ -80,6 +81,31 @@ def test_the_same_recipe_makes_the_same_game_in_every_process() -> None:
     assert len(digests) == 1
 
 
+def test_whole_numbers_of_any_type_are_the_same_seed() -> None:
+    """A seed that went through JSON or a table may come back as another type."""
+    same = [Recipe(7, 1), Recipe(7.0, True), Recipe(np.int64(7), np.float32(1))]  # pyright: ignore[reportArgumentType]
+    assert len({json.dumps(recipe.to_json()) for recipe in same}) == 1
+    assert len({generate(recipe).folder for recipe in same}) == 1
+
+
+def test_what_is_done_to_a_game_s_contents_does_not_reach_the_next() -> None:
+    generate(Recipe(7)).game["walkthrough"].clear()
+    assert generate(Recipe(7)).game["walkthrough"]
+
+
+def test_games_with_other_knobs_have_other_names() -> None:
+    recipes = [
+        Recipe(7),
+        Recipe(7, moved=1.0),
+        Recipe(7, moved=0.5),
+        Recipe(7, distractors=2.0),
+        Recipe(7, receptacles=0.5),
+    ]
+    names = {generate(recipe).folder.split("/")[1] for recipe in recipes}
+    assert len(names) == len(recipes)
+    assert "trial_S7_000000" in names
+
+
 def test_seeds_and_numbers_make_other_games() -> None:
     made = [generate(Recipe(seed, number)) for seed in range(5) for number in range(20)]
     assert len({one.game["pddl_problem"] for one in made}) == 100
@@ -144,10 +170,14 @@ def test_a_reversed_habit_keeps_its_weights_and_turns_their_order(
     ("settings", "reason"),
     [
         ({"kind": "juggle"}, "no task type 'juggle'.*pick_and_place_simple"),
-        ({"receptacles": 0}, "receptacles is 0; it goes from 0.1 to 2"),
+        ({"receptacles": 0}, "receptacles is 0.0; it goes from 0.1 to 2"),
         ({"distractors": 9.0}, "distractors is 9.0"),
         ({"moved": float("nan")}, "moved is nan"),
         ({"number": -1}, "counted from 0"),
+        ({"number": 1.5}, "number is 1.5; it is a whole number"),
+        ({"seed": "a"}, "seed is 'a'; it is a whole number"),
+        ({"seed": None}, "seed is None"),
+        ({"moved": "much"}, "moved is 'much'; it is a number"),
     ],
 )
 def test_a_recipe_that_makes_no_sense_is_refused(settings: dict[str, float], reason: str) -> None:
@@ -167,6 +197,15 @@ def test_written_games_are_found_and_are_the_same_games(tmp_path: Path) -> None:
     assert not found.skipped
     assert {task.objective for task in found.tasks} == {one.house.objective for one in made}
     assert {task.id for task in found.tasks} == {one.task("mine").id for one in made}
+
+
+def test_written_games_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        path = write(generate(Recipe(5)), tmp_path)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o644
 
 
 def test_a_task_carries_its_recipe_and_needs_no_file() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -70,8 +73,50 @@ def test_a_snapshot_is_small() -> None:
     assert len(json.dumps(Game(house(0)).snapshot())) < 30
 
 
-@pytest.mark.parametrize("snapshot", [{}, {"house": "00000000"}])
-def test_a_snapshot_of_another_game_is_refused(snapshot: dict[str, Any]) -> None:
+def test_a_snapshot_goes_on_in_another_process_with_other_hashes() -> None:
+    program = (
+        "import json, sys\n"
+        "from evoharness_alfworld.generator import Recipe, generate\n"
+        "from evoharness_alfworld.simulator import Game\n"
+        "games = [Game(generate(Recipe(3, n)).house) for n in range(40)]\n"
+        "for game, snapshot in zip(games, json.load(sys.stdin)):\n"
+        "    game.restore(snapshot) if snapshot else game.step(game.admissible[0])\n"
+        "print(json.dumps([game.snapshot() for game in games]))"
+    )
+
+    def run(seed: str, given: list[Any]) -> list[Any]:
+        command = [sys.executable, "-c", program]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            command,
+            env=environment,
+            input=json.dumps(given),
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        return json.loads(done.stdout)
+
+    snapshots = run("1", [None] * 40)
+    assert all(run(seed, snapshots) == snapshots for seed in ("2", "3"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"place": 999}, {"held": 999}, {"held": "mug"}, {"clean": "ab"}, {"clean": [[1]]},
+     {"inside": {"99": [1]}}, {"inside": {"0": [999]}}, {"inside": 3}, {"taken": [[1, 99]]},
+     {"lying": [[1]]}, {"opened": [-1]}],
+)  # fmt: skip
+def test_a_damaged_snapshot_is_refused(damage: dict[str, Any]) -> None:
+    game = kitchen()
+    before = game.state
+    with pytest.raises(ValueError, match="damaged"):
+        game.restore({**game.snapshot(), **damage})
+    assert game.state is before
+
+
+@pytest.mark.parametrize("snapshot", [{}, {"house": "00000000"}, None, []])
+def test_a_snapshot_of_another_game_is_refused(snapshot: Any) -> None:
     with pytest.raises(ValueError, match="another game"):
         kitchen().restore(snapshot)
 

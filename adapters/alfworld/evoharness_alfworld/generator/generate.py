@@ -28,8 +28,15 @@ class Generated:
     recipe: Recipe
     quest: Quest
     house: House
-    game: dict[str, Any]
+    text: str
     """What its `game.tw-pddl` file holds."""
+    walkthrough: tuple[str, ...]
+    """Commands that win it."""
+
+    @property
+    def game(self) -> dict[str, Any]:
+        """What its file holds, parsed."""
+        return json.loads(self.text)
 
     @property
     def folder(self) -> str:
@@ -37,7 +44,7 @@ class Generated:
         quest, recipe = self.quest, self.recipe
         scene = _SCENES[quest.room] + recipe.number % 30
         kind = f"{quest.kind}-{quest.thing}-None-{quest.target}-{scene}"
-        return f"{kind}/trial_S{recipe.seed}_{recipe.number:06}"
+        return f"{kind}/trial_{recipe.name}"
 
     def task(self, split: str) -> Task:
         """Return the task, which needs no file: its data is the recipe."""
@@ -54,7 +61,9 @@ def generate(recipe: Recipe) -> Generated:
     room = rooms.furnish(table, quest, recipe, rng)
     game = writing.game(table, quest, room, f"generated_{recipe.seed}_{recipe.number}", rng)
     house = interpret(game)
-    return Generated(recipe, quest, house, {**game, "walkthrough": walkthrough(house)})
+    commands = walkthrough(house)
+    text = json.dumps({**game, "walkthrough": commands}) + "\n"
+    return Generated(recipe, quest, house, text, tuple(commands))
 
 
 def write(generated: Generated, split: Path) -> Path:
@@ -82,5 +91,5 @@ def write(generated: Generated, split: Path) -> Path:
     }
     write_atomically(folder / "traj_data.json", json.dumps(facts, indent=1) + "\n")
     path = folder / "game.tw-pddl"
-    write_atomically(path, json.dumps(generated.game) + "\n")
+    write_atomically(path, generated.text)
     return path

@@ -109,6 +109,11 @@ def build(paths: Iterable[Path]) -> Habits:
             seen[game.objects[o]] += 1
             able.update((game.objects[o], a) for a in ABILITIES if o in game.able[a])
         cold.update(game.cold())
+    missing = sorted(set(ROOMS.values()) - set(games))
+    if missing:
+        raise ValueError(
+            f"there is no game in a {missing[0]}; games in all kinds of rooms are needed"
+        )
     kinds = sorted({kind for kind, _ in opens})
     return {
         "about": {
@@ -154,8 +159,13 @@ class _Game:
 
     def __init__(self, path: Path) -> None:
         folder = path.parent.parent.name
-        self.kind, self.thing, _, self.target, _ = folder.split("-")
-        self.room = room_of(folder)
+        try:
+            self.kind, self.thing, _, self.target, _ = folder.split("-")
+            self.room = room_of(folder)
+        except (ValueError, KeyError):
+            raise ValueError(
+                f"{path} is in no folder TYPE-OBJECT-None-TARGET-SCENE, which says what it is about"
+            ) from None
         problem: str = json.loads(path.read_text(encoding="utf-8"))["pddl_problem"]
         init = problem[problem.index("(:init") : problem.index("(:goal")]
         self.receptacles: dict[str, str] = dict(_pairs(init, "receptacleType", "Type"))

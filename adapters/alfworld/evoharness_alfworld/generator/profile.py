@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ Profile = dict[str, Counter[int]]
 """What is counted -> lower end of the bin -> games."""
 
 
-def sizes(house: House, walkthrough: list[str]) -> Sizes:
+def sizes(house: House, walkthrough: Sequence[str]) -> Sizes:
     """Return the sizes of one game; objects count where a player can see them."""
     seen = {o for inside in house.start.inside for o in inside}
     return {
@@ -38,14 +38,14 @@ def sizes(house: House, walkthrough: list[str]) -> Sizes:
 def of_files(houses: Iterable[tuple[House, Path]]) -> Profile:
     """Return the profile of games on disk."""
     return profile(
-        sizes(house, json.loads(path.read_text(encoding="utf-8"))["walkthrough"])
+        sizes(house, json.loads(path.read_text(encoding="utf-8")).get("walkthrough", ()))
         for house, path in houses
     )
 
 
 def of_generated(games: Iterable[Generated]) -> Profile:
     """Return the profile of new games."""
-    return profile(sizes(game.house, game.game["walkthrough"]) for game in games)
+    return profile(sizes(game.house, game.walkthrough) for game in games)
 
 
 def profile(games: Iterable[Sizes]) -> Profile:

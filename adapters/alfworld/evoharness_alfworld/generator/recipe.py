@@ -25,11 +25,15 @@ class Recipe:
     """Share of objects that lie where such objects usually are not: 0 is as usual, 1 reversed."""
 
     def __post_init__(self) -> None:
-        """Check the values.
+        """Check the values; equal recipes have equal values of the same types.
 
         Raises:
             ValueError: one is out of range; says which.
         """
+        for name in ("seed", "number"):
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
+        for name in ("receptacles", "distractors", "moved"):
+            object.__setattr__(self, name, _real(name, getattr(self, name)))
         if self.kind and self.kind not in TASK_TYPES:
             raise ValueError(f"there is no task type {self.kind!r}; one of {', '.join(TASK_TYPES)}")
         for name, low, high in (("receptacles", 0.1, 2), ("distractors", 0, 5), ("moved", 0, 1)):
@@ -46,3 +50,26 @@ class Recipe:
             for field in fields(self)
             if field.name in ("seed", "number") or every[field.name] != field.default
         }
+
+    @property
+    def name(self) -> str:
+        """A name that other recipes do not have: seed, number, and the knobs that were turned."""
+        knobs = (("r", self.receptacles, 1.0), ("d", self.distractors, 1.0), ("m", self.moved, 0.0))
+        turned = "".join(f"_{key}{value!r}" for key, value, usual in knobs if value != usual)
+        return f"S{self.seed}_{self.number:06}{turned}"
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        if int(value) == value:  # 7.0 and numpy's integers are whole numbers, too.
+            return int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} is {value!r}; it is a whole number")
+
+
+def _real(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; it is a number") from None

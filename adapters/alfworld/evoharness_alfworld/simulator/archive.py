@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import chain
 from sys import intern
 from typing import Any, cast
 
 from evoharness_alfworld.simulator.house import House, State
 from evoharness_alfworld.simulator.problem import Goal
 
-FORMAT = 1
+FORMAT = 2
 """Changes whenever the text of a house does."""
 
 
@@ -99,7 +100,30 @@ def changes(house: House, state: State) -> dict[str, Any]:
 
 
 def changed(house: House, changes: Mapping[str, Any]) -> State:
-    """Return the state that `changes` was made from."""
+    """Return the state that `changes` was made from.
+
+    Raises:
+        ValueError: it was made from none of this house.
+    """
+    try:
+        state = _changed(house, changes)
+    except (TypeError, ValueError, IndexError, AttributeError):
+        raise ValueError("the snapshot is damaged") from None
+    objects, receptacles = range(len(house.objects)), range(len(house.receptacles))
+    things = {*chain.from_iterable(state.inside), *chain.from_iterable(state[6:])}
+    things |= {thing for thing, _ in (*state.lying, *state.taken)}
+    places = {place for _, place in state.lying} | {state.place}
+    known = {place for _, place in house.start.lying} | {house.start.place, *house.places}
+    if (
+        not things | ({state.held} - {None}) <= set(objects)
+        or not {r for _, r in state.taken} | state.opened <= set(receptacles)
+        or not places <= known
+    ):
+        raise ValueError("the snapshot is damaged")
+    return state
+
+
+def _changed(house: House, changes: Mapping[str, Any]) -> State:
     state = house.start._asdict()
     for field in changes.keys() & state.keys():
         value = changes[field]

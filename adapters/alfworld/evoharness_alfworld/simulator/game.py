@@ -63,7 +63,7 @@ class Game:
         Raises:
             ValueError: the snapshot is of another house, or none at all.
         """
-        if snapshot.get("house") != self.house.fingerprint:
+        if not isinstance(snapshot, Mapping) or snapshot.get("house") != self.house.fingerprint:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError("the snapshot is of another game than this one")
         self.state = changed(self.house, snapshot)
         self._commands = None

@@ -52,7 +52,7 @@ class House:
     places: tuple[int, ...]
     """Where each receptacle is; neighbours may share a place."""
     openable: frozenset[int]
-    fits: dict[str, frozenset[int]]
+    fits: Mapping[str, frozenset[int]]
     """Receptacle type to the objects that it can contain."""
     objects: tuple[str, ...]
     """Their names, such as `mug 2`."""
@@ -69,7 +69,7 @@ class House:
     """The receptacles that clean."""
     heaters: frozenset[int]
     coolers: frozenset[int]
-    contents: dict[int, tuple[int, ...]]
+    contents: Mapping[int, tuple[int, ...]]
     """Objects that can contain others, such as a box, and what was in them at the start."""
     start: State
 
@@ -175,7 +175,7 @@ def build(problem: Problem) -> House:
         washers=frozenset(_of_type(receptacle_types, *problem.washing)),
         heaters=frozenset(_of_type(receptacle_types, "microwavetype")),
         coolers=frozenset(_of_type(receptacle_types, "fridgetype")),
-        contents={o: contents.get(o, ()) for o in numbers("isreceptacleobject", objects)},
+        contents={o: contents.get(o, ()) for o in sorted(numbers("isreceptacleobject", objects))},
         start=State(
             place=next(_number(places, place) for _, place in facts["atlocation"]),
             held=held[0] if held else None,
