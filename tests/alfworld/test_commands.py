@@ -44,6 +44,7 @@ def test_a_download_does_not_replace_games_unasked(tmp_path: Path) -> None:
     assert "--force replaces it" in done.stderr
 
 
+@pytest.mark.stock
 def test_a_download_that_fails_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
