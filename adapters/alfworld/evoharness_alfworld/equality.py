@@ -15,7 +15,7 @@ from typing import Any
 
 from evoharness.files import write_atomically
 from evoharness_alfworld import stock
-from evoharness_alfworld.simulator import Game, open_game
+from evoharness_alfworld.simulator import Game, open_game, parse
 
 STEPS = 30
 """Random actions a game, after its walkthrough."""
@@ -57,7 +57,7 @@ def compare(game: str, text: str, seed: int = 0, steps: int = STEPS) -> Comparis
         GameError: the native engine cannot play the game.
     """
     result = Comparison(game)
-    theirs = stock.load(json.loads(text))
+    theirs = stock.load(parse(text))
     said = theirs.reset()
     digest = sha256()
     for command, native in play(game, text, seed, steps):
@@ -86,7 +86,7 @@ def play(game: str, text: str, seed: int, steps: int) -> Iterator[tuple[str, Sai
     """
     ours = Game(open_game(text))
     yield "", (ours.reset(), ours.admissible, 0, ours.won, False)
-    walkthrough: list[str] = json.loads(text).get("walkthrough") or []
+    walkthrough: list[str] = parse(text).get("walkthrough") or []
     for command in _commands(ours, walkthrough, random.Random(f"{seed}:{game}"), steps):
         feedback = ours.step(command)
         yield command, (feedback, ours.admissible, int(ours.won), ours.won, ours.won)
