@@ -8,9 +8,10 @@ import random
 import re
 import shlex
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -101,17 +102,9 @@ def priors(
 
     The table that the package ships was made by this command.
     """
-    from rich.progress import track
-
     from evoharness_alfworld import priors as learned
 
-    paths = [path_of(task.id) for task in find("train").tasks]
-    table = learned.build(track(paths, "reading training games", disable=as_json))
-    out.write_text(learned.dumps(table), encoding="utf-8")
-    if as_json:
-        typer.echo(json.dumps({"file": str(out), "games": len(paths)}))
-        return
-    typer.echo(f"{out}: {len(table['holds'])} object classes from {len(paths)} games")
+    _learn(out, learned.build, learned.dumps, as_json=as_json)
 
 
 @app.command()
@@ -222,17 +215,9 @@ def habits(
 
     The table that the package ships was made by this command.
     """
-    from rich.progress import track
-
     from evoharness_alfworld.generator import habits as learned
 
-    paths = [path_of(task.id) for task in find("train").tasks]
-    table = learned.build(track(paths, "reading training games", disable=as_json))
-    out.write_text(learned.dumps(table), encoding="utf-8")
-    if as_json:
-        typer.echo(json.dumps({"file": str(out), "games": len(paths)}))
-        return
-    typer.echo(f"{out}: {len(table['rooms'])} kinds of rooms from {len(paths)} games")
+    _learn(out, learned.build, learned.dumps, as_json=as_json)
 
 
 @app.command()
@@ -273,3 +258,22 @@ def compare_engines(
     typer.echo(json.dumps(totals) if as_json else "\n".join(f"{k}: {v}" for k, v in totals.items()))
     if totals["differences"] or totals["not_compared"]:
         raise typer.Exit(1)
+
+
+def _learn(
+    out: Path,
+    build: Callable[[Iterable[Path]], Any],
+    dumps: Callable[[Any], str],
+    *,
+    as_json: bool,
+) -> None:
+    """Learn a table from the training games and write it."""
+    from rich.progress import track
+
+    from evoharness.files import write_atomically
+
+    paths = [path_of(task.id) for task in find("train").tasks]
+    table = build(track(paths, "reading training games", disable=as_json))
+    write_atomically(out, dumps(table))
+    facts = {"file": str(out), "games": len(paths)}
+    typer.echo(json.dumps(facts) if as_json else f"{out} is learned from {len(paths)} games")
