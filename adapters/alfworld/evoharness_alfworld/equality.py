@@ -15,11 +15,11 @@ from typing import Any
 
 from evoharness.files import write_atomically
 from evoharness_alfworld import stock
-from evoharness_alfworld.simulator import Game, open_game, parse
+from evoharness_alfworld.simulator import NOTHING_HAPPENS, Game, open_game, parse
 
 STEPS = 30
 """Random actions a game, after its walkthrough."""
-Said = tuple[str, list[str], int, bool, bool]
+Observed = tuple[str, list[str], int, bool, bool]
 """Feedback, admissible commands, score, won, done."""
 _FIELDS = ("feedback", "admissible", "score", "won", "done")
 
@@ -80,7 +80,7 @@ def digest(game: str, text: str, seed: int = 0, steps: int = STEPS) -> str:
     return total.hexdigest()[:16]
 
 
-def play(game: str, text: str, seed: int, steps: int) -> Iterator[tuple[str, Said]]:
+def play(game: str, text: str, seed: int, steps: int) -> Iterator[tuple[str, Observed]]:
     """Play a game in the native engine; yield each command and what the engine says, the start
     first.
     """
@@ -92,13 +92,13 @@ def play(game: str, text: str, seed: int, steps: int) -> Iterator[tuple[str, Sai
         yield command, (feedback, ours.admissible, int(ours.won), ours.won, ours.won)
 
 
-def _line(command: str, said: Said) -> bytes:
+def _line(command: str, said: Observed) -> bytes:
     return json.dumps([command, *said]).encode()
 
 
-def _note(result: Comparison, command: str, stocks: Said, native: Said) -> None:
+def _note(result: Comparison, command: str, stocks: Observed, native: Observed) -> None:
     result.steps += 1
-    if stocks[0] == "Nothing happens.":
+    if stocks[0] == NOTHING_HAPPENS:
         result.refused += 1
     elif command:
         result.verbs[command.split()[0]] += 1

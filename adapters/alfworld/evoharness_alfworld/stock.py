@@ -60,18 +60,18 @@ def load(game: Any) -> Any:
     Args:
         game: the path of a `game.tw-pddl` file, or what such a file holds.
     """
-    environment = _SPARE.pop() if _SPARE else make(won=True, admissible_commands=True)
+    environment = _SPARE.pop() if _SPARE else _make()
     environment.load(game)
     return environment
 
 
-def make(**infos: bool) -> Any:
-    """Return a new environment of TextWorld's, with the information that is asked for."""
+def _make() -> Any:
     # TextWorld takes a second to import, and nobody but a worker needs it.
     textworld: Any = import_module("textworld")
     pddl: Any = import_module("textworld.envs.pddl")
     alfworld: Any = import_module("alfworld.agents.environment.alfred_tw_env")
-    return alfworld.AlfredDemangler(pddl.PddlEnv(textworld.EnvInfos(**infos)))
+    infos = textworld.EnvInfos(won=True, admissible_commands=True)
+    return alfworld.AlfredDemangler(pddl.PddlEnv(infos))
 
 
 def give_back(environment: Any) -> None:

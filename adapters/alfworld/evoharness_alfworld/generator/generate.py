@@ -15,6 +15,7 @@ from evoharness_alfworld.generator import habits, rooms, writing
 from evoharness_alfworld.generator.recipe import Recipe
 from evoharness_alfworld.generator.rooms import LOOK, Quest
 from evoharness_alfworld.generator.walkthrough import walkthrough
+from evoharness_alfworld.index import GAME
 from evoharness_alfworld.simulator import House, interpret
 
 _SCENES = {room: 1001 + 100 * hundred for hundred, room in habits.ROOMS.items()}
@@ -90,6 +91,6 @@ def write(generated: Generated, split: Path) -> Path:
         "recipe": generated.recipe.to_json(),
     }
     write_atomically(folder / "traj_data.json", json.dumps(facts, indent=1) + "\n")
-    path = folder / "game.tw-pddl"
+    path = folder / GAME
     write_atomically(path, generated.text)
     return path

@@ -28,9 +28,9 @@ _SENTENCES = {
     TWO: ("put two {thing} in {target}.", "find two {thing} and put them in {target}."),
 }
 _TREATED = {
-    "pick_clean_then_place_in_recep": " (cleanable ?o) (isClean ?o)",
-    "pick_heat_then_place_in_recep": " (heatable ?o) (isHot ?o)",
-    "pick_cool_then_place_in_recep": " (coolable ?o) (isCool ?o)",
+    "pick_clean_then_place_in_recep": ("cleanable", "isClean"),
+    "pick_heat_then_place_in_recep": ("heatable", "isHot"),
+    "pick_cool_then_place_in_recep": ("coolable", "isCool"),
 }
 _ALWAYS = {"rtype": {"SinkBasin", "Microwave", "Fridge"}, "otype": {"Knife", "ButterKnife"}}
 """Classes that the domain's actions name, whether the room has them or not."""
@@ -105,8 +105,8 @@ def _goal(quest: Quest) -> str:
         )
     placed = f"(objectType ?o {thing}) (receptacleType ?r {target})"
     if quest.kind in _TREATED:
-        able, treated = _TREATED[quest.kind].split(" (is")
-        inside = f"{able.strip()} {placed} (is{treated} (inReceptacle ?o ?r)"
+        able, treated = _TREATED[quest.kind]
+        inside = f"({able} ?o) {placed} ({treated} ?o) (inReceptacle ?o ?r)"
     else:
         inside = f"(inReceptacle ?o ?r) {placed}"
     return f"(and (exists (?r - receptacle) (exists (?o - object) (and {inside}))))"
