@@ -30,12 +30,11 @@ from evoharness.graph import unfinished
 from evoharness.testing import ToyAdapter, open_in_order
 from evoharness.testing.toy import ToyEnvironment
 
-DATABASE, NOTES, KILL_AT, HOW = sys.argv[1:]
 SETTINGS: Any = {"configurable": {"thread_id": "episode"}}
 
 
 def die_at(place: str) -> None:
-    if place == KILL_AT:
+    if place == sys.argv[3]:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -98,29 +97,38 @@ class Saver(SqliteSaver):
         return super().put(config, checkpoint, metadata, new_versions)
 
 
-def start(begun: bool) -> Any:
-    # Begun anew because nothing was stored yet, an episode notes under the source it is given.
-    source = {"source": "episode"} if HOW == "lagging" else {}
+def start(begun: bool, source: dict[str, str]) -> Any:
     return None if begun else {"task": Rooms().task("door-02"), **source}
 
 
-def play(bank: Bank) -> tuple[bool, Any]:
-    durability = "async" if HOW == "lagging" else "sync"
-    with Saver.from_conn_string(DATABASE) as saver:
+def play(database: str, bank: Bank, lagging: bool) -> tuple[bool, Any]:
+    # Begun anew because nothing was stored yet, an episode notes under the source it is given.
+    source = {"source": "episode"} if lagging else {}
+    with Saver.from_conn_string(database) as saver:
         harness = create_harness(policy, Rooms(), bank, checkpointer=saver)
         begun = unfinished(harness.get_state(SETTINGS))
-        return begun, harness.invoke(start(begun), SETTINGS, durability=durability)
+        durability = "async" if lagging else "sync"
+        return begun, harness.invoke(start(begun, source), SETTINGS, durability=durability)
 
 
-async def aplay(bank: Bank) -> tuple[bool, Any]:
-    async with AsyncSqliteSaver.from_conn_string(DATABASE) as saver:
+async def aplay(database: str, bank: Bank) -> tuple[bool, Any]:
+    async with AsyncSqliteSaver.from_conn_string(database) as saver:
         harness = create_harness(policy, Rooms(), bank, checkpointer=saver)
         begun = unfinished(await harness.aget_state(SETTINGS))
-        return begun, await harness.ainvoke(start(begun), SETTINGS, durability="sync")
+        return begun, await harness.ainvoke(start(begun, {}), SETTINGS, durability="sync")
 
 
-with ExperienceBank.open(Path(NOTES), "toy") as bank:
-    bank.seed(Rooms().experience())
-    begun, final = asyncio.run(aplay(Bank(bank))) if HOW == "async" else play(Bank(bank))
-    notes = [entry.text for entry in bank.entries(status="pending")]
-    print(json.dumps({"begun": begun, "notes": notes, "state": final}))
+def main() -> None:
+    database, notes, _, how = sys.argv[1:]
+    with ExperienceBank.open(Path(notes), "toy") as bank:
+        bank.seed(Rooms().experience())
+        if how == "async":
+            begun, final = asyncio.run(aplay(database, Bank(bank)))
+        else:
+            begun, final = play(database, Bank(bank), how == "lagging")
+        pending = [entry.text for entry in bank.entries(status="pending")]
+        print(json.dumps({"begun": begun, "notes": pending, "state": final}))
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict
 
+import durable_episode
+import processes
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -24,7 +26,6 @@ from evoharness import HarnessConfig, create_harness
 from evoharness.core.view import View
 from evoharness.testing import ToyAdapter, open_in_order
 
-PROGRAM = Path(__file__).parent / "durable_episode.py"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
 
@@ -55,21 +56,16 @@ def checkpoint_of(harness: Any, node: str, turns: int, task: str = "door-02") ->
     )
 
 
-def play(
-    folder: Path, kill_at: str, how: str = "sync", **variables: str
-) -> subprocess.CompletedProcess[str]:
-    places = [folder / "episode.sqlite", folder / "bank"]
-    return subprocess.run(
-        [sys.executable, "-W", "error", PROGRAM, *places, kill_at, how],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **variables},
-    )
+def play(folder: Path, kill_at: str, how: str = "sync") -> subprocess.CompletedProcess[str]:
+    return processes.run(durable_episode.main, arguments(folder, kill_at, how))
 
 
-def finished(folder: Path, how: str = "sync", **variables: str) -> dict[str, Any]:
-    done = play(folder, "never", how, **variables)
+def arguments(folder: Path, kill_at: str, how: str) -> list[str | Path]:
+    return [folder / "episode.sqlite", folder / "bank", kill_at, how]
+
+
+def finished(folder: Path, how: str = "sync") -> dict[str, Any]:
+    done = play(folder, "never", how)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     del result["state"]["run"]
@@ -119,12 +115,24 @@ def test_killed_again_and_again_it_still_ends_the_same(
 
 
 def test_state_survives_strict_msgpack(tmp_path: Path, whole: dict[str, Any]) -> None:
-    strict = {"LANGGRAPH_STRICT_MSGPACK": "true"}
-    for kill_at in ("reset", "policy:4"):
-        killed = play(tmp_path, kill_at, **strict)
-        assert killed.returncode == -signal.SIGKILL
-        assert not killed.stderr
-    done = play(tmp_path, "never", **strict)
+    """LangGraph reads the variable when it is imported: new interpreters."""
+
+    def play_strictly(kill_at: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [
+                *(sys.executable, "-W", "error", durable_episode.__file__),
+                *arguments(tmp_path, kill_at, "sync"),
+            ],
+            env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    killed = play_strictly("policy:4")
+    assert killed.returncode == -signal.SIGKILL
+    assert not killed.stderr
+    done = play_strictly("never")
     assert done.returncode == 0, done.stderr
     assert "msgpack" not in done.stderr
     assert {**json.loads(done.stdout)["state"], "run": ""} == {**whole["state"], "run": ""}

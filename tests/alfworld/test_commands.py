@@ -1,26 +1,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+import processes
 import pytest
 from evoharness_alfworld import download, games
 from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.index import GAME
 
+from evoharness.cli import main
+
 
 def evoharness(*arguments: str | Path, data: Path | str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evoharness.cli", "alfworld", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "NO_COLOR": "1", games.VARIABLE: str(data)},
-        check=False,
+    return processes.run(
+        main, ("alfworld", *arguments), variables={"NO_COLOR": "1", games.VARIABLE: str(data)}
     )
 
 
@@ -148,13 +144,11 @@ def test_an_evaluation_is_not_gone_on_with_over_other_games(tmp_path: Path) -> N
     evoharness("generate", "--n", "2", "--out", tmp_path, data="")
 
     def evaluate() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "evoharness.cli", "eval", "alfworld", "--split", "generated",
-             "--policy", "expert", "--out", tmp_path / "run"],
-            env={**os.environ, games.VARIABLE: str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
+        return processes.run(
+            main,
+            ["eval", "alfworld", "--split", "generated", "--policy", "expert",
+             "--out", tmp_path / "run"],
+            variables={games.VARIABLE: str(tmp_path)},
         )  # fmt: skip
 
     assert evaluate().returncode == 0

@@ -26,13 +26,13 @@ GENERATED_SAMPLE = 8
 
 @cache
 def official_sample() -> list[Task]:
-    """Return ten games of each type: of thirty drawn, those with the fewest receptacles, which the
+    """Return ten games of each type: of ninety drawn, those with the fewest receptacles, which the
     stock engine plays several times faster than large kitchens.
     """
     tasks = [task for split in games.SPLITS for task in games.find(split).tasks]
     chosen: list[Task] = []
     for kind in TASK_TYPES:
-        drawn = random.Random(60).sample([task for task in tasks if task.type == kind], 30)
+        drawn = random.Random(60).sample([task for task in tasks if task.type == kind], 90)
         drawn.sort(key=lambda task: len(games.house(task.id).receptacles))
         chosen += drawn[: OFFICIAL_SAMPLE // len(TASK_TYPES)]
     return chosen

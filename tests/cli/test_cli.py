@@ -10,20 +10,19 @@ import sys
 import time
 from pathlib import Path
 
+import processes
 import pytest
+
+from evoharness.cli import main
 
 TOY = "evoharness.testing:ToyAdapter"
 
 
-def evoharness(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evoharness.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **variables},
-        check=False,
-    )
+def evoharness(
+    *arguments: str | Path, folder: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    plain = {"COLUMNS": "100", "NO_COLOR": "1"}
+    return processes.run(main, arguments, folder=folder, variables={**plain, **variables})
 
 
 def test_run_shows_turns_and_the_three_parts() -> None:
@@ -127,7 +126,13 @@ def test_ctrl_c_is_told_in_one_line_and_the_same_command_goes_on(tmp_path: Path)
 
 
 def test_a_terminal_that_knows_ascii_only_is_no_obstacle() -> None:
-    done = evoharness("run", TOY, PYTHONIOENCODING="ascii", LC_ALL="C")
+    done = subprocess.run(
+        [sys.executable, "-m", "evoharness.cli", "run", TOY],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -246,22 +251,6 @@ def test_a_policy_of_the_users_own_is_found_in_the_working_folder(tmp_path: Path
     (tmp_path / "mine.py").write_text(
         "def act(view):\n    return f'<action>{view.admissible[0]}</action>'\n"
     )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "evoharness.cli",
-            "run",
-            TOY,
-            "--policy",
-            "mine:act",
-            "--json",
-            "--max-steps",
-            "3",
-        ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    own = ("run", TOY, "--policy", "mine:act", "--json", "--max-steps", "3")
+    done = evoharness(*own, folder=tmp_path)
     assert json.loads(done.stdout)["measures"]["env_actions"] == 3, done.stderr

@@ -56,6 +56,7 @@ def compare(game: str, text: str, seed: int = 0, steps: int = STEPS) -> Comparis
     Raises:
         GameError: the native engine cannot play the game.
     """
+    stock.remember_parses()
     result = Comparison(game)
     theirs = stock.load(parse(text))
     said = theirs.reset()
