@@ -45,8 +45,8 @@ class HarnessInput(TypedDict, total=False):
     task: str | JSON | Task
     """A task id of the adapter, a `Task`, or its JSON form."""
     source: Annotated[str, EphemeralValue]
-    """Names the episode as the source of its notes; by default a name made up for each. It holds
-    for one episode: the next one on the thread does not inherit it.
+    """Names the episode as the source of what Experience is told; by default a name made up for
+    each. It holds for one episode: the next one on the thread does not inherit it.
     """
 
 
@@ -217,10 +217,7 @@ class _Graph:
         return _told(self._for(_own(runtime.context)).recall(state), runtime)
 
     def note(self, state: _PrivateState, runtime: Runtime[HarnessContext]) -> Update:
-        return _told(
-            self._for(_own(runtime.context)).note(state, state.get("origin") or state["run"]),
-            runtime,
-        )
+        return _told(self._for(_own(runtime.context)).note(state, _origin(state)), runtime)
 
     def act(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
         return _told(self._for(_own(runtime.context)).act(state, state["run"]), runtime)
@@ -228,8 +225,10 @@ class _Graph:
     def reject(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> Update:
         return _told(self._for(_own(runtime.context)).reject(state), runtime)
 
-    def finish(self, state: HarnessState, runtime: Runtime[HarnessContext]) -> None:
-        self._for(_own(runtime.context)).finish(state["run"])
+    def finish(self, state: _PrivateState, runtime: Runtime[HarnessContext]) -> None:
+        nodes = self._for(_own(runtime.context))
+        nodes.conclude(state, _origin(state))
+        nodes.finish(state["run"])
         runtime.stream_writer({"type": "outcome", "outcome": state["outcome"]})
 
     def _for(self, context: HarnessContext | None) -> HarnessNodes:
@@ -259,6 +258,10 @@ def as_task(value: str | JSON | Task | None, adapter: Adapter) -> Task:
     raise ValueError(
         f"the input's `task` is {value!r}; give a task id, a Task, or its to_json() form"
     )
+
+
+def _origin(state: _PrivateState) -> str:
+    return state.get("origin") or state["run"]
 
 
 def _told(update: Update, runtime: Runtime[HarnessContext]) -> Update:

@@ -142,11 +142,11 @@ class HarnessNodes:
 
     def recall(self, state: Episode) -> Update:
         """Answer from Experience."""
-        return episode.recall(state, self.config, self.experience)
+        return episode.recall(state, self.adapter, self.config, self.experience)
 
     def note(self, state: Episode, run: str) -> Update:
         """Hand a note to Experience."""
-        return episode.note(state, self.config, self.experience, run)
+        return episode.note(state, self.adapter, self.config, self.experience, run)
 
     def act(self, state: Episode, run: str) -> Update:
         """Step the environment."""
@@ -169,6 +169,17 @@ class HarnessNodes:
             episode.REJECT: lambda: self.reject(state),
         }
         return nodes[route]()
+
+    def conclude(self, state: Episode, source: str) -> None:
+        """Tell Experience how an episode ended; a memory that fails takes nothing with it."""
+        if self.experience is None or not self.config.has("experience"):
+            return
+        try:
+            told = episode.conclusion(state, self.adapter, source)
+            if told is not None:
+                self.experience.finished(told)
+        except Exception:
+            _logger.warning("Experience could not be told of an episode", exc_info=True)
 
     def finish(self, run: str) -> None:
         """Free the episode's environment."""

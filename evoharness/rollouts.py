@@ -35,7 +35,8 @@ def rollout(
         tasks: one episode each; a task may appear more than once.
         experience: the store behind `recall` and `note`.
         config: modes, parts, formats and budget.
-        runs: names of the episodes as sources of notes; by default task and position.
+        runs: names of the episodes as sources of what Experience is told; by default task and
+            position.
         cancelled: asked before each round; when true the running episodes end.
 
     Returns:
@@ -66,6 +67,8 @@ def rollout(
                 if state["outcome"] is None:
                     state = merge(state, nodes.execute(state, names[i]))
                 states[i] = state
+                if state["outcome"] is not None:
+                    nodes.conclude(state, names[i])
         return states
     finally:
         for run in names:

@@ -1,8 +1,8 @@
 """Traces: a finished episode as an ATIF v1.7 trajectory (Harbor's interchange format).
 
 What ATIF has no field for goes under `extra`: of the trajectory (task, outcome, measures,
-settings) and of each agent step (the exact prompt, parse codes, whether it was charged). There are
-no clock times, so that the same episode is the same trace, byte for byte.
+settings) and of each agent step (the exact prompt, parse codes, whether it was charged, the ids of
+recalled Experience). There are no clock times, so that the same episode is the same trace, byte for byte.
 """
 
 from __future__ import annotations
@@ -94,5 +94,6 @@ def _agent_step(turn: Turn) -> dict[str, Any]:
         "kind": turn["kind"],
         "valid": turn["valid"],
         "charged": turn["charged"],
+        "recalled": turn["recalled"],
     }
     return step

@@ -3,7 +3,7 @@
     python durable_episode.py DATABASE NOTES KILL_AT HOW
 
 KILL_AT names where the process kills itself with SIGKILL: `reset`, `policy:3`, `before-step:1`,
-`after-step:1`, `note`, `close`, `put:3` (before the third checkpoint is stored), or `never`.
+`after-step:1`, `note`, `finished`, `close`, `put:3` (before the third checkpoint is stored), or `never`.
 HOW is `sync`; `async` for the asynchronous graph and saver; or `lagging` for checkpoints stored in
 the background, as LangGraph does by default. The final state is printed as JSON.
 """
@@ -26,6 +26,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from evoharness import ExperienceBank, Task, create_harness
 from evoharness.core.environment import Environment, Step
 from evoharness.core.view import View
+from evoharness.experience import FinishedEpisode, Note
 from evoharness.graph import unfinished
 from evoharness.testing import ToyAdapter, open_in_order
 from evoharness.testing.toy import ToyEnvironment
@@ -74,12 +75,16 @@ class Bank:
     def __init__(self, bank: ExperienceBank) -> None:
         self._bank = bank
 
-    def recall(self, query: str, *, task_type: str, limit: int) -> Any:
-        return self._bank.recall(query, task_type=task_type, limit=limit)
+    def recall(self, query: str, **more: Any) -> Any:
+        return self._bank.recall(query, **more)
 
-    def note(self, text: str, *, source: str, task_type: str) -> None:
-        self._bank.note(text, source=source, task_type=task_type)
+    def note(self, text: str, **more: Any) -> None:
+        self._bank.note(text, **more)
         die_at("note")
+
+    def finished(self, episode: dict[str, Any]) -> None:
+        self._bank.finished(episode)
+        die_at("finished")
 
 
 class Saver(SqliteSaver):
@@ -126,8 +131,10 @@ def main() -> None:
             begun, final = asyncio.run(aplay(database, Bank(bank)))
         else:
             begun, final = play(database, Bank(bank), how == "lagging")
-        pending = [entry.text for entry in bank.entries(status="pending")]
-        print(json.dumps({"begun": begun, "notes": pending, "state": final}))
+        told = bank.evidence()
+        notes = [piece.text for piece in told if isinstance(piece, Note)]
+        ends = [piece.text for piece in told if isinstance(piece, FinishedEpisode)]
+        print(json.dumps({"begun": begun, "notes": notes, "ends": ends, "state": final}))
 
 
 if __name__ == "__main__":

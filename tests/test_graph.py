@@ -18,6 +18,7 @@ from langgraph.types import Command, interrupt
 from evoharness import ExperienceBank, HarnessConfig, HarnessContext, Task, create_harness
 from evoharness.core.environment import Environment, Step
 from evoharness.core.view import View
+from evoharness.experience import FinishedEpisode, Note
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing import ScriptedModel, ToyAdapter, open_in_order
@@ -170,9 +171,23 @@ class TestCalling:
             for source in ({"source": "mine"}, {"source": "mine"}, {}, {"source": ""}):
                 given: Any = {"task": TASKS[0], **source}
                 harness.invoke(given, thread("same"))
-            sources = [entry.source.partition("#")[0] for entry in own.entries("pending")]
-        assert len(sources) == len(set(sources)) == 3
-        assert "mine" in sources
+            told = own.evidence()
+        for kind in (Note, FinishedEpisode):
+            sources = [piece.episode for piece in told if type(piece) is kind]
+            assert len(sources) == len(set(sources)) == 3
+            assert "mine" in sources
+
+    def test_experience_is_told_how_an_episode_ended(self) -> None:
+        with ExperienceBank.in_memory("toy") as own:
+            own.seed(ToyAdapter().experience())
+            harness = create_harness(open_in_order, ToyAdapter(), own)
+            harness.invoke({"task": "door-04", "source": "mine"})
+            [ended] = [piece for piece in own.evidence() if isinstance(piece, FinishedEpisode)]
+            [seed] = own.entries()
+        assert (ended.source, ended.task_type) == ("mine", "door")
+        assert (ended.success, ended.reason, ended.steps) == (True, "success", 7)
+        assert ended.recalled == (seed.id,)
+        assert [(each.place, each.found) for each in ended.findings] == [("box 1", 0), ("box 2", 1)]
 
     def test_threads_share_one_graph(self, harness: Any, expected: list[bytes]) -> None:
         def play(number: int) -> bytes:
@@ -270,12 +285,14 @@ class TestContext:
 
     def test_a_bank_of_the_invocation_is_used_instead(self, bank: ExperienceBank) -> None:
         with ExperienceBank.in_memory("tenant") as own:
-            own.seed([{"kind": "hint", "text": "Keys of this tenant are in box 2."}])
+            own.seed([{"kind": "skill", "text": "Keys of this tenant are in box 2."}])
             harness = create_harness(open_in_order, ToyAdapter(), bank)
+            before = bank.evidence()
             final = harness.invoke({"task": "door-04"}, context=HarnessContext(experience=own))
             assert "this tenant" in final["turns"][0]["result"]
-            assert own.count() == 2
+            assert {piece.kind for piece in own.evidence()} == {"note", "episode"}
             assert not any("tenant" in entry.text for entry in bank.entries())
+            assert bank.evidence() == before
 
     def test_a_bank_of_the_invocation_switches_experience_on(self, bank: ExperienceBank) -> None:
         harness = create_harness(open_in_order, ToyAdapter())

@@ -85,6 +85,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         ("before-step:1", "sync"),
         ("after-step:2", "sync"),
         ("note", "sync"),
+        ("finished", "sync"),
         ("after-step:4", "sync"),
         ("close", "sync"),
         ("put:3", "sync"),
@@ -103,7 +104,7 @@ def test_killed_and_resumed_it_equals_the_episode_that_was_left_alone(
     resumed = finished(tmp_path, how)
     assert resumed.pop("begun") or how == "lagging"
     assert json.dumps(resumed) == json.dumps({k: v for k, v in whole.items() if k != "begun"})
-    assert len(resumed["notes"]) == 1
+    assert len(resumed["notes"]) == len(resumed["ends"]) == 1
 
 
 def test_killed_again_and_again_it_still_ends_the_same(

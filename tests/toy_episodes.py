@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from evoharness.core.environment import Environment, Task
@@ -20,6 +21,9 @@ DOOR = ToyAdapter().task("door-12")
 BOX = "<action>open box {}</action>".format
 
 
+_NUMBERS = count(1)
+
+
 @dataclass
 class Memory:
     """One remembered entry."""
@@ -27,6 +31,8 @@ class Memory:
     kind: str
     text: str
     score: float = 0.5
+    disputed: bool = False
+    id: str = field(default_factory=lambda: f"entry {next(_NUMBERS)}")
 
 
 class Shelf:
@@ -36,13 +42,20 @@ class Shelf:
         self.entries = entries
         self.asked: list[tuple[str, str, int]] = []
         self.notes: list[tuple[str, str, str]] = []
+        self.told: list[dict[str, Any]] = []
+        """All that was said of each question, note and ended episode."""
 
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Memory]:
+    def recall(self, query: str, *, task_type: str, limit: int, **more: Any) -> Sequence[Memory]:
         self.asked.append((query, task_type, limit))
+        self.told.append(more)
         return self.entries[:limit]
 
-    def note(self, text: str, *, source: str, task_type: str) -> None:
+    def note(self, text: str, *, source: str, task_type: str, **more: Any) -> None:
         self.notes.append((text, source, task_type))
+        self.told.append(more)
+
+    def finished(self, episode: dict[str, Any]) -> None:
+        self.told.append(episode)
 
 
 def play(*replies: str | Reply | Callable[[], str], **given: Any) -> Episode:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from evoharness import __version__
+from evoharness.cli.bank_changes import app as bank
 
 GROUP = "evoharness.commands"
 """The entry point group in which an adapter's package registers a Typer app of its own."""
@@ -19,7 +20,7 @@ EXITS = (
 )
 
 
-_ORDER = ("demo", "run", "eval", "compare", "adapters", "tasks")
+_ORDER = ("demo", "run", "eval", "compare", "bank", "adapters", "tasks")
 
 
 class _Groups(TyperGroup):
@@ -61,6 +62,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=EXITS,
 )
+app.add_typer(bank, name="bank")
 
 
 @app.callback()

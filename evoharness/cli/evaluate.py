@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evoharness.cli import options as o
 from evoharness.cli.app import app
+
+if TYPE_CHECKING:
+    from evoharness.experience.journal import Cycle
 
 
 @app.command("eval")
@@ -26,8 +29,15 @@ def evaluate_command(
     settings: o.Settings = None,
     split: Annotated[str | None, typer.Option("--split", help="Default: the first.")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first tasks of the split.")
+        int | None, typer.Option("--limit", min=1, help="Only the first tasks.")
     ] = None,
+    shuffle: Annotated[
+        bool,
+        typer.Option(
+            "--shuffle",
+            help="Take the tasks in an order that --seed decides; with --limit, a sample of them.",
+        ),
+    ] = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, help="Episodes at the same time.")
     ] = 1,
@@ -47,11 +57,30 @@ def evaluate_command(
     max_steps: o.MaxSteps = 50,
     free_meta: o.FreeMeta = 0,
     bank: o.Bank = None,
+    evolve: o.Evolve = False,
+    batch: Annotated[
+        int,
+        typer.Option(
+            "--batch",
+            min=1,
+            help="Tasks after which an evolving bank is consolidated.",
+            rich_help_panel="Experience",
+        ),
+    ] = 10,
+    empty_bank: o.EmptyBank = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Evaluate a policy on a split: parallel, resumable, results independent of --workers.
 
     [dim]evoharness eval alfworld --split valid_unseen --policy expert --workers 2 --out runs/a[/dim]
+
+    Learn from training games, then see what the bank is worth:
+
+    [dim]evoharness eval alfworld --split train --shuffle --limit 200 --policy newcomer --bank bank --evolve
+    --empty-bank --out runs/learn[/dim]
+
+    [dim]evoharness eval alfworld --split valid_unseen --policy newcomer --bank bank --out
+    runs/learned[/dim]
     """
     from rich.markup import escape
     from rich.progress import (
@@ -81,7 +110,8 @@ def evaluate_command(
         console=screen,
     )
     won = 0
-    with o.open_bank(domain, bank) as experience, bar:
+    learned = 0
+    with o.open_bank(domain, bank, evolve=evolve, empty=empty_bank) as experience, bar:
         job = bar.add_task("playing", total=None)
 
         def started(total: int, done: int) -> None:
@@ -97,6 +127,10 @@ def evaluate_command(
                 what = f"[red]{escape(record.task)}: {record.measures.reason}[/red]"
                 screen.print(f"{what} {escape(record.detail)}")
 
+        def consolidated(cycle: Cycle) -> None:
+            nonlocal learned
+            learned += len(cycle.changes)
+
         try:
             summary = evaluate(
                 chosen.policy,
@@ -105,8 +139,9 @@ def evaluate_command(
                 out=out,
                 config=config,
                 experience=experience if config.has("experience") else None,
-                experience_facts=o.bank_facts(experience) if config.has("experience") else None,
+                evolve_every=batch if evolve else None,
                 limit=limit,
+                shuffle=shuffle,
                 workers=workers,
                 seed=seed,
                 policy_facts=chosen.facts,
@@ -114,13 +149,21 @@ def evaluate_command(
                 retry_errors=retry_errors,
                 on_start=started,
                 on_record=recorded,
+                on_cycle=consolidated,
             )
+            size = experience.count()
         finally:
             domain.close()
     if as_json:
         typer.echo(json.dumps(summary))
         return
     screen.print(show.summary_table([summary], f"{domain.name} {summary['split']}"))
+    if evolve:
+        screen.print(
+            f"{learned} changes of the bank, which holds {size} entries now; "
+            f"`evoharness bank stats --bank {bank}` draws them",
+            markup=False,
+        )
     written = f"{out / 'summary.json'} and {out / 'traces.jsonl'} are written"
     screen.print(written, markup=False)
 

@@ -97,7 +97,8 @@ Seed = Annotated[
     int,
     typer.Option(
         "--seed",
-        help="Of the random policy; of an openai: model's samples, mixed with task and turn.",
+        help="Of a shuffled split; of the random policy; of an openai: model's samples, mixed "
+        "with task and turn.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -138,13 +139,31 @@ FreeMeta = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
+_MEMORY = "Experience"
 Bank = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--bank",
-        help="Folder of a persistent Experience bank, made when it is new. Without it a bank in "
-        "memory starts with the adapter's own entries.",
-        rich_help_panel=_HOW,
+        help="Folder of an Experience bank, or the address of a Chroma server that keeps one. It "
+        "stays as it is, byte for byte. Without it a bank in memory starts with the adapter's own "
+        "entries.",
+        rich_help_panel=_MEMORY,
+    ),
+]
+Evolve = Annotated[
+    bool,
+    typer.Option(
+        "--evolve",
+        help="Let the bank learn from what is played; a new one is made where there is none.",
+        rich_help_panel=_MEMORY,
+    ),
+]
+EmptyBank = Annotated[
+    bool,
+    typer.Option(
+        "--empty-bank",
+        help="A new bank starts with nothing, not with the adapter's entries.",
+        rich_help_panel=_MEMORY,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
@@ -239,27 +258,33 @@ def adapter_settings(given: list[str] | None) -> dict[str, Any]:
 
 
 @contextmanager
-def open_bank(adapter: Adapter, path: Path | None) -> Generator[ExperienceBank]:
-    """Open the Experience bank that the options name; a new one gets the adapter's entries."""
+def open_bank(
+    adapter: Adapter, place: str | None, *, evolve: bool = False, empty: bool = False
+) -> Generator[ExperienceBank]:
+    """Open the Experience bank that the options name.
+
+    Raises:
+        ValueError: the options do not fit together, or there is no bank to be read.
+    """
     from evoharness.experience import ExperienceBank
 
-    bank = (
-        ExperienceBank.in_memory(adapter.name)
-        if path is None
-        else ExperienceBank.open(path, adapter.name)
-    )
+    if place is None:
+        if evolve:
+            raise ValueError("--evolve needs --bank PATH, the folder that keeps what is learned")
+        bank = ExperienceBank.in_memory(adapter.name)
+    elif evolve:
+        bank = ExperienceBank.open(place, adapter.name)
+    else:
+        if empty:
+            raise ValueError("--empty-bank is for a new bank: give --evolve, or leave --bank out")
+        try:
+            bank = ExperienceBank.open(place, adapter.name, read_only=True)
+        except (FileNotFoundError, LookupError) as error:
+            raise ValueError(f"{error}; --evolve makes a new bank there") from error
     with bank:
-        if bank.count() == 0:
+        if not (empty or bank.read_only or bank.cycles()):
             bank.seed(adapter.experience())
         yield bank
-
-
-def bank_facts(bank: ExperienceBank) -> dict[str, Any]:
-    """Return what identifies a bank's recallable contents in a manifest."""
-    from evoharness.evaluation.records import digest_of
-
-    active = bank.entries(status="active")
-    return {"entries": len(active), "digest": digest_of(entry.id for entry in active)[:16]}
 
 
 def _function(name: str) -> Any:

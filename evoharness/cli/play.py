@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import uuid
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -46,6 +47,8 @@ def run(
     max_steps: o.MaxSteps = 50,
     free_meta: o.FreeMeta = 0,
     bank: o.Bank = None,
+    evolve: o.Evolve = False,
+    empty_bank: o.EmptyBank = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -72,8 +75,10 @@ def run(
         ).policy
         config = o.make_config(mode, ablate, context, reply_format, max_steps, free_meta)
         wanted = _find_task(domain, task, split)
-        with o.open_bank(domain, bank) as experience:
+        with o.open_bank(domain, bank, evolve=evolve, empty=empty_bank) as experience:
             solved = _play(domain, wanted, chosen, config, experience, checkpoint, as_json=as_json)
+            if evolve:
+                experience.consolidate()
     finally:
         domain.close()
     if not solved:
@@ -143,7 +148,8 @@ def _play(
     with _saver(checkpoint) if checkpoint else nullcontext() as saver:
         harness = create_harness(policy, adapter, experience, config=config, checkpointer=saver)
         settings: Any = {"configurable": {"thread_id": task.id}}
-        start: Any = {"task": task.to_json(), "source": task.id}
+        # Played again, it is another episode to the bank.
+        start: Any = {"task": task.to_json(), "source": f"{task.id}@{uuid.uuid4().hex[:12]}"}
         if saver is not None:
             before = harness.get_state(settings)
             if unfinished(before):

@@ -98,7 +98,7 @@ def summary_table(runs: Sequence[Mapping[str, Any]], title: str) -> Table:
 def pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
     """Return the paired tests."""
     table = Table(title="Paired over shared tasks", title_justify="left")
-    for name in ("against", "shared", "only first won", "only second won", "difference", "p"):
+    for name in ("against", "shared", "only first won", "only second won", "success", "p", "steps"):
         table.add_column(name, justify="right")
     for pair in pairs:
         low, high = pair["difference_95"]
@@ -109,8 +109,16 @@ def pairs_table(pairs: Sequence[Mapping[str, Any]]) -> Table:
             str(pair["only_second_won"]),
             f"{100 * pair['difference']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]",
             f"{pair['mcnemar_p']:.3g}",
+            _steps(pair),
         )
     return table
+
+
+def _steps(pair: Mapping[str, Any]) -> str:
+    if pair["steps_difference_95"] is None:
+        return "-"
+    low, high = pair["steps_difference_95"]
+    return f"{pair['steps_difference']:+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
 def console(*, quiet: bool = False) -> Console:

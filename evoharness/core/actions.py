@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from evoharness.core.environment import Words
+from evoharness.core.environment import JSON, Words
 from evoharness.core.parsing import ACT, ARGUMENT_OF, META_VERBS, MetaVerb
 from evoharness.core.settings import HarnessConfig, Part
 
@@ -21,6 +21,11 @@ class Recalled(Protocol):
     """What the harness reads of a recalled Experience entry."""
 
     @property
+    def id(self) -> str:
+        """The entry's id, by which its use is counted."""
+        ...
+
+    @property
     def kind(self) -> str:
         """`skill`, `mistake` or `hint`."""
         ...
@@ -32,19 +37,48 @@ class Recalled(Protocol):
 
     @property
     def score(self) -> float:
-        """Similarity to the query, at most 1."""
+        """What it is ranked by, at most 1."""
+        ...
+
+    @property
+    def disputed(self) -> bool:
+        """Whether somebody noted that it was wrong."""
         ...
 
 
 class Experience(Protocol):
     """What the harness needs of an Experience store."""
 
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Recalled]:
-        """Return the entries nearest to the query, best first."""
+    def recall(
+        self, query: str, *, task_type: str, context: str, limit: int, budget: int | None
+    ) -> Sequence[Recalled]:
+        """Return the entries that answer the query, best first.
+
+        Args:
+            query: the question.
+            task_type: the task's type.
+            context: the kind of situation that the agent is in; may be empty.
+            limit: the most entries.
+            budget: the most tokens of their texts together.
+        """
         ...
 
-    def note(self, text: str, *, source: str, task_type: str) -> Any:
-        """Keep a raw note as evidence; it is not recalled before it is consolidated."""
+    def note(
+        self, text: str, *, source: str, task_type: str, context: str, recalled: Sequence[str]
+    ) -> Any:
+        """Keep a raw note as evidence; it is not recalled before it is consolidated.
+
+        Args:
+            text: the note.
+            source: the episode, `#`, the turn.
+            task_type: the task's type.
+            context: the kind of situation.
+            recalled: ids of the entries that the episode had recalled before.
+        """
+        ...
+
+    def finished(self, episode: JSON) -> Any:
+        """Keep how an episode ended as evidence: `evoharness.core.episode.conclusion`."""
         ...
 
 
@@ -94,7 +128,10 @@ def render_recalled(entries: Sequence[Recalled]) -> str:
     """Return recalled entries quoted as data, best first, with kind and similarity."""
     if not entries:
         return "Experience holds nothing on that."
-    lines = [f'- {entry.kind} ({entry.score:.2f}): "{entry.text}"' for entry in entries]
+    lines = [
+        f'- {entry.kind} ({entry.score:.2f}{", disputed" if entry.disputed else ""}): "{entry.text}"'
+        for entry in entries
+    ]
     return "\n".join(["From past episodes:", *lines])
 
 

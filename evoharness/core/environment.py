@@ -204,10 +204,33 @@ class Adapter(ABC):
         """
         return [Subgoal(text=task.objective, status="open")]
 
-    def experience(self) -> Sequence[Mapping[str, str]]:
+    def experience(self) -> Sequence[Mapping[str, Any]]:
         """Return entries that a new Experience bank starts with.
 
-        Each is `{"kind": "skill" | "mistake" | "hint", "text": …, "task_type": …}`.
+        Each is `{"kind": "skill" | "mistake", "text": …}` or `{"kind": "hint", "thing": …,
+        "places": [the likeliest first]}`, with `task_type` and `context` where it is about one.
+        """
+        return ()
+
+    def context(self, belief: JSON) -> str:
+        """Return the kind of situation that the agent is in, such as a kind of room.
+
+        Experience is kept apart by it: what is true in a kitchen need not be in a bedroom. Empty
+        (the default) where the domain has no such kinds.
+        """
+        return ""
+
+    def findings(self, task: Task, first: str, steps: Sequence[tuple[str, str]]) -> Sequence[JSON]:
+        """Return what looking for things brought in an episode, from which hints are learned.
+
+        Args:
+            task: what was to be done.
+            first: the first observation.
+            steps: each environment action with the observation after it.
+
+        Returns:
+            For each thing and each kind of place that was looked into: `{"thing": …, "place": …,
+            "looked": how many such places, "found": in how many of them it was}`.
         """
         return ()
 

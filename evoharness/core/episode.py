@@ -29,6 +29,7 @@ from evoharness.core.state import (
     blank,
     follow,
     merge,
+    recalled,
 )
 from evoharness.core.view import View
 
@@ -43,14 +44,16 @@ def begin(
     """Return the state after the environment's reset."""
     step = _clean(step)
     state = blank(task)
-    if config.mode == "always_on" and config.experience:
-        try:
-            state["hints"] = clean(_recall(experience, task.objective, task, config))
-        except Exception as error:
-            state["hints"] = clean(_unreadable(error))
     state["first_observation"] = state["observation"] = step.observation
     state["admissible"] = _listed(step)
     state["belief"] = adapter.first_belief(task, step)
+    if config.mode == "always_on" and config.experience:
+        try:
+            context = adapter.context(state["belief"])
+            hints, state["hinted"] = _recall(experience, task.objective, task, context, config)
+            state["hints"] = clean(hints)
+        except Exception as error:
+            state["hints"] = clean(_unreadable(error))
     state["score"] = step.score
     state["outcome"] = _outcome(step, 0, config)
     return state
@@ -115,7 +118,9 @@ def commit(state: Episode, config: HarnessConfig) -> Update:
     return {"progress": subgoals, **_turn(state, config, "meta", result, valid=valid)}
 
 
-def recall(state: Episode, config: HarnessConfig, experience: Experience | None) -> Update:
+def recall(
+    state: Episode, adapter: Adapter, config: HarnessConfig, experience: Experience | None
+) -> Update:
     """Answer from Experience; an empty query stands for the objective.
 
     A store that fails is told to the agent; a broken memory does not end its work.
@@ -123,19 +128,25 @@ def recall(state: Episode, config: HarnessConfig, experience: Experience | None)
     task = Task.from_json(state["task"])
     query = _pending(state)["argument"] or task.objective
     try:
-        answer = _recall(experience, query, task, config)
+        context = adapter.context(state["belief"])
+        answer, ids = _recall(experience, query, task, context, config)
     except Exception as error:
         return _turn(state, config, "meta", _unreadable(error), valid=False)
-    return _turn(state, config, "meta", answer)
+    return _turn(state, config, "meta", answer, recalled=ids)
 
 
 def note(
-    state: Episode, config: HarnessConfig, experience: Experience | None, source: str
+    state: Episode,
+    adapter: Adapter,
+    config: HarnessConfig,
+    experience: Experience | None,
+    source: str,
 ) -> Update:
     """Hand an insight to Experience as evidence.
 
     Args:
         state: the episode.
+        adapter: the domain.
         config: the settings.
         experience: the store.
         source: where the note comes from; with the turn it makes the entry's identity, so that
@@ -148,10 +159,41 @@ def note(
         return _turn(state, config, "meta", "Nothing noted: there is no store.", valid=False)
     where = f"{source}#{len(state['turns'])}"
     try:
-        experience.note(insight, source=where, task_type=state["task"]["type"])
+        experience.note(
+            insight,
+            source=where,
+            task_type=state["task"]["type"],
+            context=adapter.context(state["belief"]),
+            recalled=recalled(state),
+        )
     except Exception as error:
         return _turn(state, config, "meta", f"Nothing noted: {error}", valid=False)
     return _turn(state, config, "meta", "Noted; it is reviewed after the episode.")
+
+
+def conclusion(state: Episode, adapter: Adapter, source: str) -> JSON | None:
+    """Return what Experience is told of an episode that has ended; None when it broke.
+
+    Args:
+        state: the episode.
+        adapter: the domain.
+        source: the episode's name, as in its notes.
+    """
+    outcome = state["outcome"]
+    if outcome is None or outcome["reason"] not in ("success", "failure", "budget"):
+        return None
+    task = Task.from_json(state["task"])
+    steps = [(turn["argument"], turn["result"]) for turn in state["turns"] if turn["kind"] == "env"]
+    return {
+        "source": source,
+        "task_type": task.type,
+        "context": adapter.context(state["belief"]),
+        "recalled": recalled(state),
+        "success": outcome["success"],
+        "steps": state["spent"],
+        "reason": outcome["reason"],
+        "findings": list(adapter.findings(task, state["first_observation"], steps)),
+    }
 
 
 def env_action(state: Episode, adapter: Adapter) -> str:
@@ -203,6 +245,7 @@ def _turn(
     *,
     valid: bool = True,
     argument: str | None = None,
+    recalled: Sequence[str] = (),
 ) -> Update:
     """Close the pending turn: record it, charge it, and end the episode when the budget is out."""
     pending = _pending(state)
@@ -220,6 +263,7 @@ def _turn(
         valid=valid,
         charged=not free,
         result=clean(result),
+        recalled=list(recalled),
     )
     outcome = None
     if spent >= config.max_steps:
@@ -269,11 +313,20 @@ def _panels(state: Episode, adapter: Adapter, config: HarnessConfig) -> tuple[tu
     return tuple(panels)
 
 
-def _recall(experience: Experience | None, query: str, task: Task, config: HarnessConfig) -> str:
+def _recall(
+    experience: Experience | None, query: str, task: Task, context: str, config: HarnessConfig
+) -> tuple[str, list[str]]:
+    """Return what Experience answers, in words, and the ids of its entries."""
     if experience is None:
-        return render_recalled([])
-    found = experience.recall(query, task_type=task.type, limit=config.recall_limit)
-    return render_recalled(found)
+        return render_recalled([]), []
+    found = experience.recall(
+        query,
+        task_type=task.type,
+        context=context,
+        limit=config.recall_limit,
+        budget=config.recall_budget,
+    )
+    return render_recalled(found), [entry.id for entry in found]
 
 
 def _unreadable(error: Exception) -> str:

@@ -40,6 +40,8 @@ class HarnessConfig(BaseModel):
     """Subgoals that Progress holds."""
     recall_limit: int = Field(default=3, ge=1)
     """Entries that one `recall` returns."""
+    recall_budget: int = Field(default=400, ge=1)
+    """Tokens, about, of the entries that one `recall` returns together."""
 
     def has(self, part: Part) -> bool:
         """Whether the policy may see this part at all (in any form)."""

@@ -51,6 +51,8 @@ class Turn(ReadReply):
     charged: bool
     result: str
     """The observation or answer that the action brought."""
+    recalled: list[str]
+    """Ids of the Experience entries that the answer shows."""
 
 
 class Outcome(TypedDict):
@@ -74,6 +76,8 @@ class Episode(TypedDict):
     progress: list[Subgoal]
     hints: str
     """What Experience answered to the objective, for the `always_on` panel; else empty."""
+    hinted: list[str]
+    """Ids of the entries in `hints`."""
     turns: list[Turn]
     pending: Pending | None
     spent: int
@@ -99,6 +103,7 @@ def blank(task: Task) -> Episode:
         belief={},
         progress=[],
         hints="",
+        hinted=[],
         turns=[],
         pending=None,
         spent=0,
@@ -118,6 +123,12 @@ def follow(trail: str, action: str) -> str:
 def env_actions(state: Episode) -> list[str]:
     """Return the environment actions so far, in order."""
     return [turn["argument"] for turn in state["turns"] if turn["kind"] == "env"]
+
+
+def recalled(state: Episode) -> list[str]:
+    """Return the ids of the Experience entries that the episode was shown, each once."""
+    shown = [id_ for turn in state["turns"] for id_ in turn["recalled"]]
+    return list(dict.fromkeys([*state["hinted"], *shown]))
 
 
 def merge_turns(turns: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from evoharness.evaluation.records import Manifest, Record, load_records
-from evoharness.evaluation.statistics import mcnemar_exact, paired_difference_interval
+from evoharness.evaluation.statistics import (
+    bootstrap_mean_interval,
+    mcnemar_exact,
+    paired_difference_interval,
+)
 from evoharness.evaluation.summary import summarise
 
 
@@ -16,8 +21,9 @@ def compare(folders: Sequence[Path]) -> dict[str, Any]:
 
     Returns:
         `runs`: a summary each; `pairs`: for every later folder the shared tasks, how many only
-        one of both won, McNemar's exact p-value, and the difference in success rate with its
-        95 % interval (Newcombe's for pairs).
+        one of both won, McNemar's exact p-value, the difference in success rate with its 95 %
+        interval (Newcombe's for pairs), and the same of the mean steps (bootstrap over the pairs;
+        an episode without success counts with the steps that it took).
 
     Raises:
         ValueError: a folder holds no evaluation, or there is none.
@@ -51,6 +57,7 @@ def _pair(
     both = sum(a and b for a, b in outcomes)
     neither = len(outcomes) - both - only_first - only_second
     low, high = paired_difference_interval(both, only_first, only_second, neither)
+    steps = [other[task].measures.steps - base[task].measures.steps for task in shared]
     return {
         "first": str(first),
         "second": str(second),
@@ -60,4 +67,6 @@ def _pair(
         "mcnemar_p": mcnemar_exact(only_first, only_second),
         "difference": (only_second - only_first) / len(shared) if shared else 0.0,
         "difference_95": [low, high],
+        "steps_difference": fmean(steps) if steps else 0.0,
+        "steps_difference_95": list(bootstrap_mean_interval(steps)) if steps else None,
     }

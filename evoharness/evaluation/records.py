@@ -40,7 +40,7 @@ class Manifest(BaseModel):
     config: dict[str, Any]
     seed: int
     experience: dict[str, Any]
-    """The bank's size and digest at the start; `{}` without one."""
+    """The bank's size and digest at the start, and how it learned; `{}` without one."""
     versions: dict[str, str]
 
 
@@ -103,6 +103,13 @@ class EvaluationFolder:
                 f"{self.path} holds an evaluation with other settings "
                 f"({'; '.join(differences)}); choose another --out or delete it"
             )
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest that is there, if one can be read."""
+        try:
+            return Manifest.model_validate_json((self.path / "run.json").read_text())
+        except (OSError, ValidationError):
+            return None
 
     def release(self) -> None:
         """Let other processes have the folder."""

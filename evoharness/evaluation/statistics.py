@@ -1,9 +1,14 @@
-"""The few statistics that a comparison of success rates needs."""
+"""The few statistics that a comparison of success rates and of steps needs."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
+
+_RESAMPLES = 10_000
+_CHUNK = 1_000_000
+"""Values drawn at once."""
 
 
 def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -64,3 +69,33 @@ def paired_difference_interval(
         max(-1.0, difference - reach(share_2 - low_2, high_1 - share_1)),
         min(1.0, difference + reach(high_2 - share_2, share_1 - low_1)),
     )
+
+
+def bootstrap_mean_interval(
+    values: Sequence[float], confidence: float = 0.95, seed: int = 0
+) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of a mean (Efron 1979); NaN without values.
+
+    Args:
+        values: the sample, for a paired comparison the differences.
+        confidence: how often the interval holds the true mean, about.
+        seed: decides the resamples, so that the same values give the same interval.
+    """
+    import numpy as np
+
+    sample = np.asarray(values, dtype=float)
+    if sample.size == 0:
+        return math.nan, math.nan
+    drawn = np.random.default_rng(seed)
+    rows = max(1, _CHUNK // sample.size)
+    means = np.concatenate(
+        [
+            sample[
+                drawn.integers(sample.size, size=(min(rows, _RESAMPLES - done), sample.size))
+            ].mean(axis=1)
+            for done in range(0, _RESAMPLES, rows)
+        ]
+    )
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(means, [tail, 100 - tail])
+    return float(low), float(high)

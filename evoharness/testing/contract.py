@@ -20,6 +20,8 @@ import pytest
 
 from evoharness.core.environment import Adapter, Environment, Step, Task
 from evoharness.core.parsing import META_VERBS
+from evoharness.experience.entries import LABEL_WIDTH, clean_text, seed_entry
+from evoharness.experience.evidence import Finding
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 
@@ -174,10 +176,28 @@ class EnvironmentContract:
             assert outcome is not None
             assert outcome["reason"] in ("success", "failure", "budget"), outcome["detail"]
 
-    def test_seed_experience_has_known_kinds(self, adapter: Adapter) -> None:
-        for entry in adapter.experience():
-            assert entry["kind"] in ("skill", "mistake", "hint")
-            assert entry["text"].strip()
+    def test_seed_experience_is_what_a_bank_can_hold(self, adapter: Adapter) -> None:
+        entries = [seed_entry(n, mapping) for n, mapping in enumerate(adapter.experience())]
+        assert len({entry.id for entry in entries}) == len(entries), "an entry twice"
+
+    def test_the_context_of_experience_is_a_name_that_follows_from_belief(
+        self, adapter: Adapter, task: Task
+    ) -> None:
+        actions, steps = _play(adapter, task, self.steps)
+        belief = adapter.first_belief(task, steps[0])
+        for action, step in zip(actions, steps[1:], strict=True):
+            context = adapter.context(belief)
+            assert context == clean_text(context, LABEL_WIDTH)
+            assert context == adapter.context(copy.deepcopy(belief))
+            belief = adapter.update_belief(belief, action, step)
+
+    def test_findings_are_looks_that_a_bank_can_count(self, adapter: Adapter, task: Task) -> None:
+        actions, steps = _play(adapter, task, self.steps)
+        seen = [step.observation for step in steps]
+        played = list(zip(actions, seen[1:], strict=True))
+        for mapping in adapter.findings(task, seen[0], played):
+            finding = Finding.model_validate(mapping)
+            assert finding.found <= finding.looked
 
 
 def _play(adapter: Adapter, task: Task, steps: int) -> tuple[list[str], list[Step]]:

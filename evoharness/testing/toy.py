@@ -6,8 +6,17 @@ A key lies in one of several boxes, and the door opens with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from evoharness.core.environment import Adapter, Capabilities, Environment, Step, Task, Words
+from evoharness.core.environment import (
+    JSON,
+    Adapter,
+    Capabilities,
+    Environment,
+    Step,
+    Task,
+    Words,
+)
 from evoharness.core.view import View
 
 
@@ -82,9 +91,22 @@ class ToyAdapter(Adapter):
         """Make the room."""
         return ToyEnvironment(task)
 
-    def experience(self) -> Sequence[Mapping[str, str]]:
+    def experience(self) -> Sequence[Mapping[str, Any]]:
         """Say where keys were found."""
-        return [{"kind": "hint", "text": "The key is in box 1, 2 or 3.", "task_type": "door"}]
+        places = ["box 1", "box 2", "box 3"]
+        return [{"kind": "hint", "thing": "key", "places": places, "task_type": "door"}]
+
+    def findings(self, task: Task, first: str, steps: Sequence[tuple[str, str]]) -> Sequence[JSON]:
+        """Return which boxes were opened, and which held the key."""
+        opened = {
+            action.removeprefix("open "): observation
+            for action, observation in steps
+            if action.startswith("open box ") and observation.startswith("Box ")
+        }
+        return [
+            {"thing": "key", "place": box, "looked": 1, "found": int("holds the key" in seen)}
+            for box, seen in opened.items()
+        ]
 
     def policies(self) -> Mapping[str, Callable[[View], str]]:
         """Return the policy that looks into one box after another."""

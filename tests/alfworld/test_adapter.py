@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evoharness_alfworld import AlfworldAdapter
+from evoharness_alfworld import AlfworldAdapter, scene
 
 from evoharness.core.environment import Adapter, Task
 from evoharness.core.settings import HarnessConfig
 from evoharness.core.state import Episode
 from evoharness.experience import ExperienceBank
+from evoharness.experience.entries import seed_entry
 from evoharness.policies import FunctionPolicy
 from evoharness.rollouts import rollout
 from evoharness.testing.contract import EnvironmentContract
@@ -77,12 +78,51 @@ def test_progress_is_told_without_any_commit(alfworld: AlfworldAdapter) -> None:
 
 
 def test_the_first_experience_is_short_and_of_known_kinds(alfworld: AlfworldAdapter) -> None:
-    entries = alfworld.experience()
-    assert {entry["kind"] for entry in entries} == {"skill", "mistake", "hint"}
-    assert all(0 < len(entry["text"]) <= 200 for entry in entries)
-    assert len({entry["text"] for entry in entries}) == len(entries)
+    entries = [seed_entry(n, mapping) for n, mapping in enumerate(alfworld.experience())]
+    assert {entry.kind for entry in entries} == {"skill", "mistake", "hint"}
+    assert all(0 < len(entry.text) <= 200 for entry in entries)
+    assert len({entry.text for entry in entries}) == len(entries)
     types = {task.type for task in alfworld.tasks("demo")}
-    assert types <= {entry["task_type"] for entry in entries}
+    assert types <= {entry.task_type for entry in entries}
+
+
+def test_the_context_of_experience_is_the_kind_of_room(alfworld: AlfworldAdapter) -> None:
+    def context(*places: str) -> str:
+        listed = ", ".join(f"a {place} 1" for place in places)
+        room = f"You are in the middle of a room. Looking quickly around you, you see {listed}."
+        return alfworld.context(dict(scene.first("put a mug in desk.", room)))
+
+    assert context("countertop", "fridge") == "kitchen"
+    assert context("bed", "desk") == "bedroom"
+    assert context("toilet", "countertop") == "bathroom"
+    assert context("sofa", "sidetable") == "living room"
+    assert alfworld.context(dict(scene.first("put a mug in desk.", "Nothing."))) == ""
+
+
+def test_an_episode_finds_every_class_it_saw_in_the_places_it_looked_into(
+    alfworld: AlfworldAdapter,
+) -> None:
+    """What the agent itself put down is no find, and a second look is none."""
+    room = (
+        "You are in the middle of a room. Looking quickly around you, "
+        "you see a drawer 1, a drawer 2, and a desk 1."
+    )
+    steps = [
+        ("go to desk 1", "You arrive at desk 1. On the desk 1, you see a mug 1, and a pen 1."),
+        ("take mug 1 from desk 1", "You pick up the mug 1 from the desk 1."),
+        ("go to drawer 1", "You arrive at drawer 1. The drawer 1 is closed."),
+        ("open drawer 1", "You open the drawer 1. The drawer 1 is open. In it, you see a pen 2."),
+        ("move mug 1 to drawer 1", "You move the mug 1 to the drawer 1."),
+        ("go to drawer 2", "You arrive at drawer 2. On the drawer 2, you see nothing."),
+        ("go to drawer 1", "You arrive at drawer 1. On the drawer 1, you see a mug 1, a pen 2."),
+    ]
+    task = Task("t", "put a mug in drawer.", "pick_and_place_simple")
+    assert alfworld.findings(task, room, steps) == [
+        {"thing": "mug", "place": "desk", "looked": 1, "found": 1},
+        {"thing": "mug", "place": "drawer", "looked": 2, "found": 0},
+        {"thing": "pen", "place": "desk", "looked": 1, "found": 1},
+        {"thing": "pen", "place": "drawer", "looked": 2, "found": 1},
+    ]
 
 
 def test_missing_games_are_told_with_the_way_to_get_them(tmp_path: Path) -> None:

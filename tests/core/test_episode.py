@@ -22,10 +22,13 @@ from evoharness.testing.toy import ToyEnvironment
 
 
 class BrokenShelf(Shelf):
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Memory]:
+    def recall(self, query: str, **more: Any) -> Sequence[Memory]:
         raise OSError("the disk is gone \ud800")
 
-    def note(self, text: str, *, source: str, task_type: str) -> None:
+    def note(self, text: str, **more: Any) -> None:
+        raise OSError("the disk is full")
+
+    def finished(self, episode: dict[str, Any]) -> None:
         raise OSError("the disk is full")
 
 

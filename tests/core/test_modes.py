@@ -22,14 +22,17 @@ DOOR = ToyAdapter().task("door-12")
 
 
 class Entry:
-    kind, text, score = "hint", "The key is in box 1.", 0.9
+    id, kind, text, score, disputed = "key", "hint", "The key is in box 1.", 0.9, False
 
 
 class Shelf:
-    def recall(self, query: str, *, task_type: str, limit: int) -> Sequence[Recalled]:
+    def recall(self, query: str, **more: Any) -> Sequence[Recalled]:
         return [Entry()]
 
-    def note(self, text: str, *, source: str, task_type: str) -> None:
+    def note(self, text: str, **more: Any) -> None:
+        return None
+
+    def finished(self, episode: dict[str, Any]) -> None:
         return None
 
 

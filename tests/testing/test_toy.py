@@ -107,6 +107,14 @@ def unknown_kind(self: Any) -> Sequence[Mapping[str, str]]:
     return [{"kind": "opinion", "text": "x", "task_type": ""}]
 
 
+def two_lines(self: Any, belief: JSON) -> str:
+    return "a room\nwith a view"
+
+
+def found_unseen(self: Any, *episode: Any) -> Sequence[JSON]:
+    return [{"thing": "key", "place": "box 1", "looked": 1, "found": 2}]
+
+
 def lost(view: View) -> str:
     raise RuntimeError("lost")
 
@@ -132,7 +140,21 @@ FAULTS: list[tuple[str, type[Environment], dict[str, Any]]] = [
     ),
     ("test_environments_in_threads_do_not_touch_each_other", Shared, {}),
     ("test_scripted_policies_play_to_an_end", ToyEnvironment, {"policies": lost_expert}),
-    ("test_seed_experience_has_known_kinds", ToyEnvironment, {"experience": unknown_kind}),
+    (
+        "test_seed_experience_is_what_a_bank_can_hold",
+        ToyEnvironment,
+        {"experience": unknown_kind},
+    ),
+    (
+        "test_the_context_of_experience_is_a_name_that_follows_from_belief",
+        ToyEnvironment,
+        {"context": two_lines},
+    ),
+    (
+        "test_findings_are_looks_that_a_bank_can_count",
+        ToyEnvironment,
+        {"findings": found_unseen},
+    ),
 ]
 
 

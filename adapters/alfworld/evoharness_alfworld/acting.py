@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -38,6 +39,24 @@ _IDLY = "Nothing else is left to try, so I look around."
 Candidate = tuple[str, str]
 """An environment action and the reason for it."""
 
+Hints = Mapping[str, Mapping[str, tuple[float, float]]]
+"""Object class -> receptacle class -> (looks there that found such an object, looks), in the order
+in which they were recalled.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a player brings along of where things usually are."""
+
+    table: priors.Table
+    order: str | None = None
+    """What decides between places that promise the same: an arbitrary text, which stands for one
+    arbitrary order; None for the order of class and number."""
+
+
+EXPERT = Knowledge(priors.load())
+
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -45,10 +64,11 @@ class Situation:
 
     goal: Goal
     scene: Scene
-    hints: tuple[str, ...]
-    """Receptacle classes that recall named for the object, best first."""
+    hints: Hints
+    """What recall named."""
     reachable: frozenset[str]
     """Places known to be at the spot where the agent is."""
+    knowledge: Knowledge = EXPERT
 
 
 def stage(goal: Goal, scene: Scene) -> int:
@@ -65,8 +85,9 @@ def situation(
     goal: Goal,
     scene: Scene,
     done: Sequence[Did],
-    hints: tuple[str, ...] = (),
+    hints: Hints | None = None,
     admissible: Container[str] | None = None,
+    knowledge: Knowledge = EXPERT,
 ) -> Situation:
     """Return what is known now.
 
@@ -74,8 +95,9 @@ def situation(
         goal: what is to be done.
         scene: what was seen.
         done: the environment actions so far.
-        hints: receptacle classes to prefer in the search, best first.
+        hints: where to search first.
         admissible: the admissible actions, where they are shown.
+        knowledge: what the player brings along.
     """
     reachable = set(scene["here"])
     for did in reversed(done):
@@ -86,7 +108,7 @@ def situation(
             reachable.add(did["argument"].removeprefix("go to "))
     if admissible is not None:
         reachable |= {name for name in scene["places"] if f"examine {name}" in admissible}
-    return Situation(goal, scene, hints, frozenset(reachable))
+    return Situation(goal, scene, hints or {}, frozenset(reachable), knowledge)
 
 
 def act(
@@ -151,7 +173,7 @@ def _fetch(here: Situation) -> Iterator[Candidate]:
     thing = here.goal.thing
     for name, place in takeable(here):
         yield from _deal(here, place, f"take {name} from {place}", f"I saw {name} at {place}.")
-    yield from _search(here, thing, here.hints)
+    yield from _search(here, thing)
 
 
 def _light(here: Situation) -> Iterator[Candidate]:
@@ -160,24 +182,26 @@ def _light(here: Situation) -> Iterator[Candidate]:
         for place in sorted(places, key=lambda place: place not in here.reachable):
             why = f"I hold the {here.goal.thing} and {name} is at {place}."
             yield from _deal(here, place, f"use {name}", why, inside=False)
-    yield from _search(here, lamp, ())
+    yield from _search(here, lamp)
 
 
 def _drop(here: Situation, held: str) -> Iterator[Candidate]:
     why = f"I do not need {held}, so I put it down."
     kind = class_of(held)
+    table = here.knowledge.table
 
     def awkward(place: str) -> tuple[bool, bool, float, str]:
         shut = here.scene["places"][place]["open"] is False
-        return place not in here.reachable, shut, -priors.worth(kind, class_of(place)), place
+        return place not in here.reachable, shut, -priors.worth(kind, class_of(place), table), place
 
     for place in sorted(here.scene["places"], key=awkward):
         yield from _deal(here, place, f"move {held} to {place}", why)
 
 
-def _search(here: Situation, thing: str, hints: Sequence[str]) -> Iterator[Candidate]:
+def _search(here: Situation, thing: str) -> Iterator[Candidate]:
     """Look into the places not searched yet, most probable find per step first."""
     places = here.scene["places"]
+    table, hints = here.knowledge.table, here.hints.get(thing, {})
     searched: dict[str, int] = {}
     for name, place in places.items():
         searched[class_of(name)] = searched.get(class_of(name), 0) + (place["contents"] is not None)
@@ -185,16 +209,22 @@ def _search(here: Situation, thing: str, hints: Sequence[str]) -> Iterator[Candi
     def value(name: str) -> float:
         kind = class_of(name)
         shut = places[name]["open"]
-        opening = priors.openable(kind) if shut is None else float(not shut)
+        opening = priors.openable(kind, table) if shut is None else float(not shut)
         steps = (1 if shut is None or name not in here.reachable else 0) + opening
-        chance = 0.001 + priors.chance(thing, kind)
+        chance = 0.001 + priors.chance(thing, kind, table)
         if kind in hints:
             # A hint leads the search, and tires as places of its class turn out empty.
-            chance += 1 / (1 + hints.index(kind)) / (1 + searched[kind])
+            found, looked = hints[kind]
+            chance += found / (looked + searched[kind])
         return chance / steps
 
+    def order(name: str) -> tuple[str, str, int]:
+        chosen = here.knowledge.order
+        drawn = "" if chosen is None else hashlib.sha256(f"{chosen} {name}".encode()).hexdigest()
+        return drawn, class_of(name), number_of(name)
+
     left = belief.unsearched(here.scene)
-    for name in sorted(left, key=lambda name: (-value(name), class_of(name), number_of(name))):
+    for name in sorted(left, key=lambda name: (-value(name), order(name))):
         why = f"{a_thing(thing).capitalize()} may be in or on {name}."
         if name not in here.reachable:
             yield f"go to {name}", why
@@ -215,7 +245,10 @@ def _deal(
     known = here.scene["places"][place]
     unknown = known["open"] is None and known["contents"] is None
     opening = f"open {place}", f"{place} has to be opened first."
-    if inside and (known["open"] is False or (unknown and priors.openable(class_of(place)) > 0.5)):
+    if inside and (
+        known["open"] is False
+        or (unknown and priors.openable(class_of(place), here.knowledge.table) > 0.5)
+    ):
         yield opening
     yield action, why
     if inside:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from evoharness.core.environment import JSON, Adapter, Capabilities, Environment, Step, Task
 from evoharness.core.progress import Subgoal
 from evoharness.workers import WorkerPool
 from evoharness_alfworld import expert, games, scene
 from evoharness_alfworld.environments import NativeEnvironment
+from evoharness_alfworld.findings import findings, room
 from evoharness_alfworld.generator import Recipe, generate
 from evoharness_alfworld.scene import Scene
 from evoharness_alfworld.simulator import GameError, House
@@ -171,20 +170,29 @@ class AlfworldAdapter(Adapter):
         """Return the action in the spelling of the stock engine."""
         return normalise(action)
 
-    def experience(self) -> Sequence[Mapping[str, str]]:
+    def experience(self) -> Sequence[Mapping[str, Any]]:
         """Return skills, mistakes, and where each class of object usually is."""
         return seed_experience()
 
+    def context(self, belief: JSON) -> str:
+        """Return the kind of room."""
+        return room(cast(Scene, belief))
+
+    def findings(self, task: Task, first: str, steps: Sequence[tuple[str, str]]) -> Sequence[JSON]:
+        """Return how often each class of object was in each class of receptacle."""
+        return findings(task.objective, first, steps)
+
     def policies(self) -> Mapping[str, Callable[[View], str]]:
-        """Return the scripted expert, which knows only what it was shown."""
-        return {"expert": expert.expert}
+        """Return the scripted players, which know only what they were shown.
+
+        The expert knows where things usually are; the newcomer does not, but for what it recalls.
+        """
+        return {"expert": expert.expert, "newcomer": expert.newcomer}
 
     def _workers(self) -> WorkerPool:
         with self._lock:
             if self._pool is None:
-                # Importing alfworld makes a folder in the user's home unless it is told of one.
-                home = {"ALFWORLD_DATA": os.environ.get("ALFWORLD_DATA") or tempfile.gettempdir()}
-                self._pool = WorkerPool(FACTORY, timeout_s=self._timeout_s, env=home)
+                self._pool = WorkerPool(FACTORY, timeout_s=self._timeout_s)
             self._pool.keep = self.concurrency
             return self._pool
 

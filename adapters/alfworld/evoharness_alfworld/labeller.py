@@ -46,5 +46,5 @@ class Labeller:
             admissible: the admissible actions, if the expert may see them too; then its action is
                 one of them.
         """
-        here = acting.situation(self._goal, self._scene, self._done, (), admissible)
+        here = acting.situation(self._goal, self._scene, self._done, {}, admissible)
         return acting.act(here, self._done, admissible)[0]

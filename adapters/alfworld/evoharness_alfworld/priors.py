@@ -141,6 +141,10 @@ def load() -> Table:
     return table
 
 
+NO_TABLE: Table = {"about": {"games": 0, "source": "nothing"}, "openable": {}, "holds": {}}
+"""What somebody knows who was never in a house."""
+
+
 def ranked(thing: str, limit: int | None = None) -> list[str]:
     """Return the receptacle classes that may hold an object class, the likeliest first.
 
@@ -150,23 +154,23 @@ def ranked(thing: str, limit: int | None = None) -> list[str]:
     return sorted(where, key=lambda k: (-worth(thing, k), k))[:limit]
 
 
-def worth(thing: str, receptacle: str) -> float:
+def worth(thing: str, receptacle: str, table: Table | None = None) -> float:
     """Return how much a look into one receptacle of a class is worth, between 0 and 1.
 
     It is the probability of finding an object of class `thing` there, divided by the steps that
     the look takes (one to go there, one more where it must be opened).
     """
-    return chance(thing, receptacle) / (1 + openable(receptacle))
+    return chance(thing, receptacle, table) / (1 + openable(receptacle, table))
 
 
-def chance(thing: str, receptacle: str) -> float:
+def chance(thing: str, receptacle: str, table: Table | None = None) -> float:
     """Return how often a receptacle of a class holds an object of class `thing`."""
-    return load()["holds"].get(thing, {}).get(receptacle, 0.0)
+    return (table or load())["holds"].get(thing, {}).get(receptacle, 0.0)
 
 
-def openable(receptacle: str) -> float:
+def openable(receptacle: str, table: Table | None = None) -> float:
     """Return the share of receptacles of a class that must be opened."""
-    return load()["openable"].get(receptacle, 0.0)
+    return (table or load())["openable"].get(receptacle, 0.0)
 
 
 @cache

@@ -6,7 +6,9 @@ threads, so it runs in the workers of `evoharness.workers`, never in the harness
 
 from __future__ import annotations
 
+import os
 import pickle
+import tempfile
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from importlib import import_module
@@ -14,6 +16,7 @@ from typing import Any
 
 from evoharness.core.environment import JSON, Environment
 from evoharness_alfworld.environments import AlfworldEnvironment, Said
+from evoharness_alfworld.games import VARIABLE
 
 FACTORY = f"{__name__}:open_game"
 """Names `open_game` for the workers."""
@@ -73,9 +76,21 @@ def _make() -> Any:
     # TextWorld takes a second to import, and nobody but a worker needs it.
     textworld: Any = import_module("textworld")
     pddl: Any = import_module("textworld.envs.pddl")
-    alfworld: Any = import_module("alfworld.agents.environment.alfred_tw_env")
+    alfworld = _alfworld()
     infos = textworld.EnvInfos(won=True, admissible_commands=True)
     return alfworld.AlfredDemangler(pddl.PddlEnv(infos))
+
+
+def _alfworld() -> Any:
+    # Without this variable its import makes a folder in the user's home and sets the variable.
+    before = os.environ.pop(VARIABLE, None)
+    os.environ[VARIABLE] = before or tempfile.gettempdir()
+    try:
+        return import_module("alfworld.agents.environment.alfred_tw_env")
+    finally:
+        del os.environ[VARIABLE]
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 def give_back(environment: Any) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from evoharness.core.environment import Words
 from evoharness_alfworld import priors
-from evoharness_alfworld.objective import a_thing
 
 TASK_TYPES = (
     "pick_and_place_simple",
@@ -53,7 +54,7 @@ WORDS = Words(
 )
 
 HINT_PLACES = 5
-"""Receptacle classes that one search hint names at most."""
+"""Receptacle classes that the search hint of a new bank names at most."""
 
 _SKILLS: tuple[tuple[str, str], ...] = (
     ("", "Search one kind of receptacle at a time, the likeliest first, in the order of numbers."),
@@ -116,19 +117,14 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
 )
 
 
-def search_hint(thing: str) -> str:
-    """Return one sentence that says where to look for an object class, the best place first."""
-    places = [a_thing(place) for place in priors.ranked(thing, HINT_PLACES)]
-    then = f", then {', '.join(places[1:])}" if places[1:] else ""
-    return f"Look for {a_thing(thing)} in or on {places[0]}{then}."
-
-
-def seed_experience() -> list[dict[str, str]]:
+def seed_experience() -> list[dict[str, Any]]:
     """Return the entries of a new Experience bank: skills, mistakes, one hint an object class."""
-    entries = [{"kind": "skill", "text": text, "task_type": kind} for kind, text in _SKILLS]
+    entries: list[dict[str, Any]] = [
+        {"kind": "skill", "text": text, "task_type": kind} for kind, text in _SKILLS
+    ]
     entries += [{"kind": "mistake", "text": text, "task_type": kind} for kind, text in _MISTAKES]
     entries += [
-        {"kind": "hint", "text": search_hint(thing), "task_type": ""}
+        {"kind": "hint", "thing": thing, "places": priors.ranked(thing, HINT_PLACES)}
         for thing in sorted(priors.load()["holds"])
     ]
     return entries
