@@ -170,7 +170,8 @@ def _games(root: Path) -> tuple[Path | None, str, str]:
         for number in range(first, first + size):
             write(generate(Recipe(number=number)), root / games.FOLDER / split)
         first += size
-    return root, *sizes
+    learn, unseen = sizes
+    return root, learn, unseen
 
 
 def _curve(bank: ExperienceBank) -> dict[str, float]:

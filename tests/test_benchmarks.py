@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer import BadParameter
 
-from benchmarks import alfworld
+from benchmarks import alfworld, recall, retrieval
+from benchmarks.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,6 +53,47 @@ def test_the_alfworld_benchmark_compares_both_engines(monkeypatch: pytest.Monkey
     ratios = {"step_ratio", "warm_reset_ratio", "cold_load_ratio"}
     assert {*ratios, "steps_per_s_1024", "game_kb", "import_s", "open_all_s"} <= set(figures)
     assert all(figures[ratio] > 1 for ratio in ratios)
+
+
+def test_the_recall_benchmark_measures_each_size_beside_chroma_and_json(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {"QUESTIONS": 8, "FILTERED": 4, "COMMITS": 1}.items():
+        monkeypatch.setattr(recall, name, value)
+    figures = recall.measure(Console(stderr=True), sizes=[30])
+    times = {f"{way}{part}_ms" for way in ("", "chroma_", "chroma_where_", "json_")
+             for part in ("p50", "p95")}  # fmt: skip
+    memory = {"memory_mb", "chroma_memory_mb", "json_memory_mb", "disk_mb"}
+    assert set(figures) == {*times, *memory, "write_s", "open_s", "index_s", "commit_s"}
+    assert all(by_size.keys() == {30} and by_size[30] > 0 for by_size in figures.values())
+
+
+def test_its_entries_are_all_different_and_always_the_same() -> None:
+    made = recall.entries(2000)
+    assert len({entry.text for entry in made}) > 1990
+    assert {entry.kind for entry in made} == {"skill", "mistake", "hint"}
+    assert recall.entries(50) == made[:50]
+    assert recall.questions(20) == recall.questions(20)
+
+
+def test_the_retrieval_benchmark_asks_both_labelled_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    monkeypatch.setattr(retrieval, "GAMES", 60)
+    figures = retrieval.measure(Console(stderr=True))
+    for half in (figures, figures["development"]):
+        for name in ("houses_top3", "lessons_hit1", "lessons_hit3", "lessons_mrr"):
+            assert {"hybrid", "dense", "lexical", "substring"} <= half[name].keys()
+            assert all(0 <= share <= 1 for share in half[name].values())
+        assert half["lessons_hit1"]["hybrid"] <= half["lessons_mrr"]["hybrid"]
+        for gain in (half["houses_gain"], half["lessons_mrr_gain"]):
+            assert all(each["low"] <= each["mean"] <= each["high"] for each in gain.values())
+            assert gain["substring"]["low"] > 0
+    assert figures["official"] == 0
+
+
+def test_a_size_is_for_the_recall_benchmark() -> None:
+    with pytest.raises(BadParameter, match="--size is for `recall`, not for 'harness'"):
+        main("harness", sizes=[10])
 
 
 def test_an_unknown_benchmark_is_refused() -> None:

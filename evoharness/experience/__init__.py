@@ -11,6 +11,7 @@ from evoharness.experience.entries import Entry, Hint, Mistake, Place, Skill, hi
 from evoharness.experience.evidence import Finding, FinishedEpisode, Note
 from evoharness.experience.evolver import EvolutionError, Evolver
 from evoharness.experience.frozen import FrozenBank
+from evoharness.experience.model_evolver import ModelEvolver
 from evoharness.experience.retrieval import Recalled
 from evoharness.experience.statistics import StatisticalEvolver
 
@@ -28,6 +29,7 @@ __all__ = [
     "LangChainEmbedding",
     "Limits",
     "Mistake",
+    "ModelEvolver",
     "Note",
     "Place",
     "Recalled",

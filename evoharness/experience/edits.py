@@ -187,7 +187,8 @@ class Editor:
         if unknown := [id_ for id_ in edit.evidence if id_ not in self._evidence]:
             return f"there is no evidence {unknown[0]!r}"
         content = getattr(edit, "content", None)
-        vouched = any(self._evidence[id_].released for id_ in edit.evidence)
+        pieces = [self._evidence[id_] for id_ in edit.evidence]
+        vouched = bool(pieces) and all(piece.released for piece in pieces)
         if content is not None and not vouched and like_an_instruction(content.text):
             return "its text looks like an instruction to the reader"
         named = _named(edit)

@@ -91,8 +91,8 @@ EVIDENCE: TypeAdapter[Note | FinishedEpisode] = TypeAdapter(Evidence)
 
 def episode_of(source: str) -> str:
     """Return the episode that a source names, without the turn."""
-    episode, sharp, turn = source.rpartition("#")
-    return episode if sharp and turn.isdigit() else source
+    episode, _, turn = source.rpartition("#")
+    return episode if episode and turn.isdigit() else source
 
 
 def is_from(source: str, named: str) -> bool:

@@ -17,8 +17,8 @@ _STILL_BELIEVED = 0.1
 def hint_edits(entries: Sequence[Entry], evidence: Sequence[Note | FinishedEpisode]) -> list[Edit]:
     """Return how hints change by what episodes found, and by what notes say against them.
 
-    What was found counts for the hint of the thing in the episode's context. A hint that a note
-    disputes, of whatever context, takes in what the note's episode found, and loses the trust in
+    What was found counts for the hint of the thing in the episode's context, and for one of its
+    task type alone where there is one. A hint that a note disputes, of whatever context, takes in what the note's episode found, and loses the trust in
     the places that the episode searched in vain.
     """
     hints = {entry.id: entry for entry in entries if isinstance(entry.content, Hint)}
@@ -46,11 +46,13 @@ def hint_edits(entries: Sequence[Entry], evidence: Sequence[Note | FinishedEpiso
             )
             # The id follows from thing and context alone.
             target = hints.get(blank.id, blank)
-            doubted = [e for e in disputed if e.id != target.id and _about(e, thing)]
-            for entry in (target, *doubted):
+            typed = [e for e in hints.values() if _about(e, thing) and _is_for(e, episode)]
+            known = {target.id, *(entry.id for entry in typed)}
+            doubted = [e for e in disputed if e.id not in known and _about(e, thing)]
+            for entry in (target, *typed, *doubted):
                 change = changes.setdefault(entry.id, _HintChange(entry, entry.id in hints))
                 change.take(findings, episode.id, doubt=(episode.episode, entry.id) in refuted)
-                if entry is target and doubted:
+                if entry.id in known and doubted:
                     change.doubt(findings)
     return [edit for id_ in sorted(changes) if (edit := changes[id_].edit()) is not None]
 
@@ -59,6 +61,15 @@ def _plausible(finding: Finding) -> bool:
     return all(
         len(name) <= _LONGEST_NAME and not like_an_instruction(name)
         for name in (finding.thing, finding.place)
+    )
+
+
+def _is_for(entry: Entry, episode: FinishedEpisode) -> bool:
+    """Return whether an entry is for the episode's task type alone."""
+    return (
+        entry.task_type != ""
+        and entry.task_type == episode.task_type
+        and entry.context in ("", episode.context)
     )
 
 

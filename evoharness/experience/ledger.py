@@ -134,6 +134,8 @@ class Ledger:
 
     def index_after(self, number: int) -> Index:
         """Return the index as it was after a cycle; 0 stands for the time before the first."""
+        if number >= self._last:
+            return self.index
         entries = journal.replay(cycle for cycle in self.cycles() if cycle.number <= number)
         same = {
             id_ for id_, e in self.entries.items() if id_ in entries and entries[id_].text == e.text

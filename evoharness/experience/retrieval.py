@@ -2,7 +2,7 @@
 
 All recallable entries of a bank are kept in memory, their vectors as one matrix. A bank is small
 (its capacity is part of its design), so each is compared with each question: exact, the same on every
-machine, and faster than an approximate index up to some hundred thousand entries.
+machine, and up to 100,000 entries quicker than an approximate index that has to filter.
 """
 
 from __future__ import annotations
@@ -188,11 +188,11 @@ def _best(scores: NDArray[Any], limit: int) -> list[int]:
 
     # Rounded, so that the last bits of a float do not decide the order.
     scores = np.round(scores, 6)
+    candidates = np.arange(len(scores))
     if limit < len(scores):
-        edge = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        # Few of the lowest are found quickly, also among many equal ones; of the highest they are not.
+        edge = -np.partition(-scores, limit - 1)[limit - 1]
         candidates = np.flatnonzero(scores >= edge)
-    else:
-        candidates = np.arange(len(scores))
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     return [int(at) for at in order[:limit] if np.isfinite(scores[at])]
 
@@ -253,7 +253,7 @@ def _small() -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """Return what a word has in common with its plural: `box`, `cach` (caches), `polici`."""
+    """Return what a word has in common with its plural: `box`, `tomato`, `polici`."""
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")):
         word = word[:-1]
     if word.endswith("e") and (len(word) > 4 or word.endswith("xe")):

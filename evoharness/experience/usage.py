@@ -7,7 +7,7 @@ from typing import Any
 
 from evoharness.experience.embedding import Embedding
 from evoharness.experience.entries import Entry, Hint
-from evoharness.experience.evidence import FinishedEpisode, Note, denies
+from evoharness.experience.evidence import FinishedEpisode, Note, denies, like_an_instruction
 from evoharness.experience.retrieval import Index
 
 Usage = dict[str, tuple[int, int, int]]
@@ -47,9 +47,10 @@ def disputed(
 ) -> tuple[str, ...]:
     """Return the ids of the recalled entries that a note says are wrong.
 
-    It has to say so, and to be about them: it names a hint's thing, or is near to the text.
+    It has to say so, and to be about them: it names a hint's thing, or is near to the text. A note
+    that looks as if it were meant to direct a reader disputes nothing.
     """
-    if not note.recalled or not denies(note.text):
+    if not note.recalled or not denies(note.text) or like_an_instruction(note.text):
         return ()
     recalled = [entries[id_] for id_ in note.recalled if id_ in entries]
     hints = [e for e in recalled if isinstance(e.content, Hint) and e.content.named_in(note.text)]

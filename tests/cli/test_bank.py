@@ -105,9 +105,9 @@ class TestSearch:
         [hit] = facts("search", "where is the mug", "--bank", seeded, "--limit", "1")["found"]
         assert hit["kind"] == "hint"
         assert hit["intended"]
-        assert hit["words"] == 1.0
+        assert 0 < hit["words"] <= 1
         shown = call("search", "where is the mug", "--bank", seeded)
-        assert "words 1.000, usefulness 0.50, its kind is asked for" in shown
+        assert f"words {hit['words']:.3f}, usefulness 0.50, its kind is asked for" in shown
 
     def test_an_entry_of_a_task_type_is_found_by_who_has_that_type(self, seeded: Path) -> None:
         query = ("search", "boil water", "--bank", seeded)

@@ -134,7 +134,7 @@ class TestChanges:
     def test_forgetting_takes_an_episode_out_of_counts_and_texts(self, folder: Path) -> None:
         done = facts("forget", "--bank", folder, "--source", "game-2")
         assert sorted((change["op"], change["text"]) for change in done["changes"]) == [
-            ("remove", "Salt stands beside the window."),
+            ("remove", "forgotten"),
             ("update", "Where to find mug: shelf (found in 3 of 3), then sink"),
         ]
         assert done["evidence_removed"] == 2

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from evoharness.experience import Embedding, LangChainEmbedding, WordLlamaEmbedding
+from evoharness.experience import embedding as embedding_module
 
+PINNED = [0.002405, 0.099408, 0.123089, 0.025219]
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)  # surrogates too
 
 
@@ -46,6 +49,21 @@ class TestWordLlama:
         embedding = WordLlamaEmbedding()
         long = "a much longer sentence about mugs, sinks and microwaves " * 8
         assert embedding.embed(["mug", long])[0] == embedding.embed(["mug"])[0]
+
+    def test_its_name_stands_for_these_vectors(self) -> None:
+        """A bank keeps vectors under the name: vectors of another kind need another name."""
+        embedding = WordLlamaEmbedding()
+        [vector] = embedding.embed(["where is the mug"])
+        assert embedding.name == "wordllama-l2-supercat-256"
+        assert vector[:4] == pytest.approx(PINNED, abs=1e-5)
+
+    def test_an_installation_without_its_vectors_is_named_with_the_cure(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(embedding_module, "files", tmp_path.joinpath)
+        monkeypatch.setattr(embedding_module, "_loaded", [])
+        with pytest.raises(FileNotFoundError, match=r"lacks .*safetensors: reinstall it"):
+            WordLlamaEmbedding().embed(["mug"])
 
     def test_threads_share_the_model(self) -> None:
         texts = [f"mug {i} is in the sink" for i in range(40)]
