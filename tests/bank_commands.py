@@ -73,5 +73,5 @@ def failing(*arguments: str | Path) -> str:
     """Return the one sentence that a command which cannot do its work ends with."""
     done = RUNNER.invoke(app, ["bank", *map(str, arguments)], env=WIDE)
     assert done.exit_code == 1
-    assert isinstance(done.exception, (ValueError, LookupError, TypeError, OSError))
+    assert isinstance(done.exception, (ValueError, LookupError, TypeError, OSError, RuntimeError))
     return str(done.exception.args[0])

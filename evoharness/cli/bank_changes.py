@@ -110,17 +110,23 @@ def consolidate(
     label: Annotated[
         str, typer.Option("--label", help="A name: a consolidation with it happens once.")
     ] = "",
+    evolver: o.EvolverName = None,
+    evolver_url: o.EvolverUrl = None,
     embedding: EmbeddingOption = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Turn the evidence that waits into edits: counts, confirmed notes, merges, room.
 
     [dim]evoharness bank consolidate --bank runs/bank[/dim]
+
+    [dim]evoharness bank consolidate --bank runs/bank --evolver openai:qwen3-8b --evolver-url
+    http://localhost:8000/v1[/dim]
     """
     from evoharness.cli import bank_tables as tables
 
+    decider = o.make_evolver(evolver, evolver_url)
     with changing(place, domain, embedding) as bank:
-        done = bank.consolidate(label=label)
+        done = bank.consolidate(decider, label=label)
         name = bank.domain
     if as_json:
         say_json({"domain": name, **_facts(done)})

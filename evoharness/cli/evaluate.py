@@ -68,6 +68,8 @@ def evaluate_command(
         ),
     ] = 10,
     empty_bank: o.EmptyBank = False,
+    evolver: o.EvolverName = None,
+    evolver_url: o.EvolverUrl = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Evaluate a policy on a split: parallel, resumable, results independent of --workers.
@@ -100,6 +102,9 @@ def evaluate_command(
     domain = load_adapter(adapter, **own_settings)
     chosen = o.make_policy(domain, policy, model, base_url, temperature, max_tokens, seed)
     config = o.make_config(mode, ablate, context, reply_format, max_steps, free_meta)
+    if evolver is not None and not evolve:
+        raise ValueError("--evolver needs --evolve: without it the bank learns nothing")
+    decider = o.make_evolver(evolver, evolver_url)
     screen = show.console(quiet=as_json)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -140,6 +145,7 @@ def evaluate_command(
                 config=config,
                 experience=experience if config.has("experience") else None,
                 evolve_every=batch if evolve else None,
+                evolver=decider if evolve else None,
                 limit=limit,
                 shuffle=shuffle,
                 workers=workers,

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from evoharness.core.environment import Adapter
     from evoharness.core.settings import HarnessConfig
-    from evoharness.experience import ExperienceBank
+    from evoharness.experience import Evolver, ExperienceBank
     from evoharness.policies import Policy
 
 
@@ -166,6 +166,25 @@ EmptyBank = Annotated[
         rich_help_panel=_MEMORY,
     ),
 ]
+EvolverName = Annotated[
+    str | None,
+    typer.Option(
+        "--evolver",
+        metavar="MODEL",
+        help="A chat model, e.g. openai:gpt-4.1-mini, that turns what several episodes noted into "
+        "entries. Without it similarity and counts decide, and no model is asked.",
+        rich_help_panel=_MEMORY,
+    ),
+]
+EvolverUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--evolver-url",
+        metavar="URL",
+        help="An OpenAI-compatible server that serves the evolver.",
+        rich_help_panel=_MEMORY,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
@@ -241,6 +260,24 @@ def make_policy(
             "a function of yours as module:function"
         )
     return Chosen(FunctionPolicy(own[name], name), {})
+
+
+def make_evolver(model: str | None, url: str | None) -> Evolver:
+    """Return who decides on what a bank learns.
+
+    Raises:
+        ValueError: a server without a model is named, or the model is unknown.
+    """
+    from evoharness.experience import ModelEvolver, StatisticalEvolver
+
+    if model is None:
+        if url is not None:
+            raise ValueError("--evolver-url needs --evolver, e.g. --evolver openai:NAME")
+        return StatisticalEvolver()
+    from evoharness.policies.chat import ChatPolicy
+
+    chat = ChatPolicy.from_string(model, base_url=url, temperature=0, max_tokens=4096)
+    return ModelEvolver(chat.model)
 
 
 def adapter_settings(given: list[str] | None) -> dict[str, Any]:

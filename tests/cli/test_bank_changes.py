@@ -131,6 +131,21 @@ class TestChanges:
         assert done["cycle"]["evidence"] == 4
         assert call("consolidate", "--bank", folder).startswith("No entry changes.")
 
+    def test_a_model_that_cannot_be_asked_loses_no_evidence(self, folder: Path) -> None:
+        with ExperienceBank.open(folder, "kitchen") as bank:
+            bank.note("Matches are damp on Mondays.", source="game-7@a#2", task_type="heat")
+            before = [(piece.id, piece.status) for piece in bank.evidence()]
+        asked = ["--evolver", "openai:none", "--evolver-url", "http://127.0.0.1:9/v1"]
+        said = failing("consolidate", "--bank", folder, *asked)
+        assert said.startswith("the model none could not be asked what the notes teach")
+        assert said.endswith("all evidence waits for the next consolidation")
+        with ExperienceBank.open(folder, "kitchen") as bank:
+            assert [(piece.id, piece.status) for piece in bank.evidence()] == before
+
+    def test_a_server_without_a_model_is_no_evolver(self, folder: Path) -> None:
+        said = failing("consolidate", "--bank", folder, "--evolver-url", "http://127.0.0.1:9/v1")
+        assert said == "--evolver-url needs --evolver, e.g. --evolver openai:NAME"
+
     def test_forgetting_takes_an_episode_out_of_counts_and_texts(self, folder: Path) -> None:
         done = facts("forget", "--bank", folder, "--source", "game-2")
         assert sorted((change["op"], change["text"]) for change in done["changes"]) == [

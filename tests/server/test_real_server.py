@@ -24,6 +24,7 @@ from typing import Any, cast
 import pytest
 
 from evoharness import HarnessConfig, create_harness
+from evoharness.experience import EvolutionError, ExperienceBank, ModelEvolver
 from evoharness.policies.chat import ChatPolicy
 from evoharness.testing import ToyAdapter
 
@@ -164,3 +165,14 @@ async def test_tokens_stream_out_of_the_graph_and_it_works_without_blocking(serv
     assert len(chunks) > 2
     final = cast(Any, await harness.ainvoke({"task": "door-00"}))
     assert final["outcome"]["reason"] == "budget"
+
+
+def test_a_model_that_talks_nonsense_changes_no_bank(server: str) -> None:
+    chat = ChatPolicy.from_string("openai:tiny", base_url=server, max_tokens=32, temperature=1)
+    with ExperienceBank.in_memory("kitchen") as bank:
+        for episode in ("one", "two"):
+            bank.note("Open the door before the box.", source=episode)
+        with pytest.raises(EvolutionError, match="answered without a list of edits"):
+            bank.consolidate(ModelEvolver(chat.model))
+        assert bank.entries() == []
+        assert [piece.status for piece in bank.evidence()] == ["waiting", "waiting"]
