@@ -43,15 +43,15 @@ clean: ## Remove the environment and caches
 
 .venv/.demo: .venv/bin/python pyproject.toml
 	@echo "Installing evoharness into .venv (half a minute) …"
-	@$(BIN)/pip install --no-compile --quiet --disable-pip-version-check -e .
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
 .venv/.dev: .venv/bin/python pyproject.toml
 	@echo "Installing evoharness with what its tests need into .venv (a minute or two) …"
-	@$(BIN)/pip install --no-compile --quiet --disable-pip-version-check -e ".[dev]"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ .venv/.demo
 
 .venv/.reference: .venv/.dev
 	@echo "Installing the stock ALFWorld engine into .venv (a minute) …"
-	@$(BIN)/pip install --no-compile --quiet --disable-pip-version-check -e ".[dev,alfworld]"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev,alfworld]"
 	@touch $@

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
 from evoharness import create_harness
+from evoharness.cli.app import app
 from evoharness.testing import EnvironmentContract, ToyAdapter
 
 ROOT = Path(__file__).parent.parent
@@ -79,6 +83,24 @@ def test_the_readmes_picture_is_the_graph() -> None:
 def test_the_readme_has_exactly_two_set_up_commands() -> None:
     start = README.split("## Start")[1].split("## ")[0]
     assert re.findall(r"^make (\w+)", start, re.MULTILINE) == ["demo", "test"]
+
+
+def commands() -> list[list[str]]:
+    """Return what the README calls on the command line, without comments and variables."""
+    blocks = README.split("```")[1::2]
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    called = [line for line in lines if re.match(r"(\w+=\S+ )*evoharness ", line)]
+    words = [shlex.split(line.partition("  #")[0]) for line in called]
+    return [line[line.index("evoharness") + 1 :] for line in words]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_the_readmes_commands_are_understood(words: list[str]) -> None:
+    command: Any = typer.main.get_command(app)
+    while isinstance(command, TyperGroup):
+        with command.make_context("evoharness", [*words]) as context:
+            _, command, words = command.resolve_command(context, words)
+    command.make_context("evoharness", [*words]).close()  # checks names and values of options
 
 
 @pytest.mark.parametrize("path", COOKBOOK, ids=lambda path: path.stem)

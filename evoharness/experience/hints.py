@@ -18,8 +18,9 @@ def hint_edits(entries: Sequence[Entry], evidence: Sequence[Note | FinishedEpiso
     """Return how hints change by what episodes found, and by what notes say against them.
 
     What was found counts for the hint of the thing in the episode's context, and for one of its
-    task type alone where there is one. A hint that a note disputes, of whatever context, takes in what the note's episode found, and loses the trust in
-    the places that the episode searched in vain.
+    task type alone where there is one. A hint that a note disputes, of whatever context, takes in
+    what the note's episode found, and loses the trust in the places that the episode searched in
+    vain.
     """
     hints = {entry.id: entry for entry in entries if isinstance(entry.content, Hint)}
     general = {
